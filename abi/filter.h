@@ -1,0 +1,49 @@
+/* abi/filter.h - hooks of a filter on the exchanges that pass, and what they may do
+ *
+ * Draft: the hooks that exist are called; more are appended. A hook that is NULL is in no dispatch
+ * list and costs nothing. Requests run the filters first to last, responses last to first. */
+#ifndef WEIR_FILTER_H
+#define WEIR_FILTER_H
+
+#include "weir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One exchange as a filter sees it; valid from open() to close(). */
+typedef struct weir_exchange weir_exchange;
+
+/* What a hook answers. */
+typedef int32_t weir_answer;
+enum {
+    WEIR_CONTINUE = 0, /* on to the next filter */
+    WEIR_RESPOND = 1,  /* respond() was called: that is the answer to the client */
+    WEIR_FAIL = -1     /* the filter failed: 500, or a reset once the head is out */
+};
+
+typedef struct weir_filter {
+    uint32_t size;
+    const char *name;
+    /* All [worker]. close() is called exactly once for every exchange that open() was called for. */
+    weir_answer (*open)(weir_exchange *exchange);
+    weir_answer (*request)(weir_exchange *exchange);  /* request head, before the route is chosen */
+    weir_answer (*upstream)(weir_exchange *exchange); /* before each attempt is sent */
+    weir_answer (*response)(weir_exchange *exchange); /* final response head, whoever answered */
+    void (*close)(weir_exchange *exchange);
+} weir_filter;
+
+/* query("weir.filter/0"). All [worker], only inside a hook. */
+typedef struct weir_filter_host {
+    uint32_t size;
+    /* Heads as they are now; NULL before there is one. */
+    const weir_head *(*request_head)(weir_exchange *exchange);
+    const weir_head *(*response_head)(weir_exchange *exchange);
+    /* Answers the client with this status and short plain text; copied. */
+    weir_result (*respond)(weir_exchange *exchange, uint32_t status, weir_string text);
+} weir_filter_host;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

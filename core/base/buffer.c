@@ -1,0 +1,235 @@
+/* core/base/buffer.c - reference-counted buffers, the receive space, and queues of slices */
+#include "core/base/buffer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/base/memory.h"
+
+/* Buffers come in three kept sizes; anything else is allocated as asked. A thread keeps so many
+ * free ones of each, as many as a busy worker has in flight in one turn. */
+enum { SIZE_SMALL = 1024, SIZE_MEDIUM = 4096, SIZES = 3 };
+static const uint32_t size_bytes[SIZES] = {SIZE_SMALL, SIZE_MEDIUM, RECEIVE_BUFFER_BYTES};
+static const uint32_t size_keep[SIZES] = {256, 64, 8};
+
+/* A receive space smaller than this is not worth a read. */
+enum { RECEIVE_LEAST = 16384 };
+
+struct pool {
+    weir_buffer *free[SIZES];
+    uint32_t kept[SIZES];
+    weir_buffer *receive; /* the pool holds one reference */
+    uint32_t received;    /* bytes of it in use */
+};
+static _Thread_local struct pool pool;
+
+static weir_buffer *allocate(uint32_t capacity)
+{
+    weir_buffer *buffer = memory_allocate(sizeof *buffer + capacity);
+    buffer->capacity = capacity;
+    return buffer;
+}
+
+static int size_index(size_t capacity)
+{
+    if (capacity == SIZE_SMALL)
+        return 0;
+    if (capacity == SIZE_MEDIUM)
+        return 1;
+    return capacity == RECEIVE_BUFFER_BYTES ? 2 : -1;
+}
+
+static weir_buffer *take(int index)
+{
+    weir_buffer *buffer = pool.free[index];
+    if (buffer) {
+        pool.free[index] = buffer->next_free;
+        pool.kept[index]--;
+    } else {
+        buffer = allocate(size_bytes[index]);
+    }
+    buffer->references = 1;
+    return buffer;
+}
+
+weir_buffer *buffer_new(size_t capacity)
+{
+    assert(capacity <= UINT32_MAX);
+    if (capacity > SIZE_SMALL / 2 && capacity <= SIZE_SMALL)
+        return take(0);
+    if (capacity > SIZE_SMALL && capacity <= SIZE_MEDIUM)
+        return take(1);
+    weir_buffer *buffer = allocate((uint32_t)capacity);
+    buffer->references = 1;
+    return buffer;
+}
+
+void buffer_free(weir_buffer *buffer)
+{
+    int index = size_index(buffer->capacity);
+    if (index < 0 || pool.kept[index] == size_keep[index]) {
+        memory_free(buffer);
+        return;
+    }
+    buffer->next_free = pool.free[index];
+    pool.free[index] = buffer;
+    pool.kept[index]++;
+}
+
+void buffer_pool_deinit(void)
+{
+    buffer_release(pool.receive);
+    for (int i = 0; i < SIZES; i++)
+        while (pool.free[i]) {
+            weir_buffer *next = pool.free[i]->next_free;
+            memory_free(pool.free[i]);
+            pool.free[i] = next;
+        }
+    memset(&pool, 0, sizeof pool);
+}
+
+uint8_t *receive_space(size_t *size)
+{
+    if (pool.receive && pool.receive->references == 1)
+        pool.received = 0;
+    if (!pool.receive || RECEIVE_BUFFER_BYTES - pool.received < RECEIVE_LEAST) {
+        buffer_release(pool.receive);
+        pool.receive = take(2);
+        pool.received = 0;
+    }
+    *size = RECEIVE_BUFFER_BYTES - pool.received;
+    return pool.receive->bytes + pool.received;
+}
+
+weir_slice receive_take(size_t length)
+{
+    weir_slice slice = {pool.receive->bytes + pool.received, length, pool.receive};
+    assert(length <= RECEIVE_BUFFER_BYTES - pool.received);
+    buffer_reference(pool.receive);
+    pool.received += (uint32_t)((length + 7) & ~(size_t)7);
+    if (pool.received > RECEIVE_BUFFER_BYTES)
+        pool.received = RECEIVE_BUFFER_BYTES;
+    return slice;
+}
+
+static weir_slice *slot(const struct slice_queue *queue, uint32_t index)
+{
+    return &queue->slices[(queue->first + index) & (queue->capacity - 1)];
+}
+
+static void grow(struct slice_queue *queue)
+{
+    uint32_t capacity = queue->capacity ? queue->capacity * 2 : 4;
+    weir_slice *slices = memory_allocate(capacity * sizeof *slices);
+    for (uint32_t i = 0; i < queue->count; i++)
+        slices[i] = *slot(queue, i);
+    memory_free(queue->slices);
+    queue->slices = slices;
+    queue->capacity = capacity;
+    queue->first = 0;
+}
+
+void slice_queue_push(struct slice_queue *queue, weir_slice slice)
+{
+    if (!slice.length)
+        return;
+    if (queue->count == queue->capacity)
+        grow(queue);
+    buffer_reference(slice.owner);
+    *slot(queue, queue->count) = slice;
+    queue->count++;
+    queue->bytes += slice.length;
+}
+
+uint32_t slice_queue_peek(const struct slice_queue *queue, weir_slice *slices, uint32_t most,
+                          uint64_t bytes)
+{
+    uint32_t count = 0;
+    while (count < most && count < queue->count && bytes) {
+        slices[count] = *slot(queue, count);
+        if (slices[count].length > bytes)
+            slices[count].length = (size_t)bytes;
+        bytes -= slices[count].length;
+        count++;
+    }
+    return count;
+}
+
+void slice_queue_drop(struct slice_queue *queue, uint64_t bytes)
+{
+    assert(bytes <= queue->bytes);
+    queue->bytes -= bytes;
+    while (bytes) {
+        weir_slice *slice = slot(queue, 0);
+        if (slice->length > bytes) {
+            slice->bytes += bytes;
+            slice->length -= (size_t)bytes;
+            queue->settled = 0; /* what is left of it may now fill little of its buffer */
+            return;
+        }
+        bytes -= slice->length;
+        buffer_release(slice->owner);
+        queue->first = (queue->first + 1) & (queue->capacity - 1);
+        queue->count--;
+        if (queue->settled)
+            queue->settled--;
+    }
+}
+
+static bool fits(const weir_slice *slice)
+{
+    return !slice->owner || slice->length * 4 >= slice->owner->capacity;
+}
+
+/* Copies the `count` slices from `index` on into one buffer; returns the slice that replaces them. */
+static weir_slice gather(const struct slice_queue *queue, uint32_t index, uint32_t count,
+                         size_t bytes)
+{
+    weir_buffer *buffer = allocate((uint32_t)bytes); /* never larger than asked: it stays a while */
+    buffer->references = 1;
+    uint8_t *at = buffer->bytes;
+    for (uint32_t i = index; i < index + count; i++) {
+        weir_slice *slice = slot(queue, i);
+        memcpy(at, slice->bytes, slice->length);
+        at += slice->length;
+        buffer_release(slice->owner);
+    }
+    return (weir_slice){buffer->bytes, bytes, buffer};
+}
+
+/* How many slices from `index` on do not fit their buffers and could share one. */
+static uint32_t loose_run(const struct slice_queue *queue, uint32_t index, size_t *bytes)
+{
+    uint32_t count = 0;
+    *bytes = 0;
+    while (index + count < queue->count && !fits(slot(queue, index + count)) &&
+           *bytes < RECEIVE_BUFFER_BYTES / 4) {
+        *bytes += slot(queue, index + count)->length;
+        count++;
+    }
+    return count;
+}
+
+void slice_queue_settle(struct slice_queue *queue)
+{
+    uint32_t from = queue->settled, to = queue->settled;
+    while (from < queue->count) {
+        size_t bytes;
+        uint32_t loose = loose_run(queue, from, &bytes);
+        if (loose)
+            *slot(queue, to) = gather(queue, from, loose, bytes);
+        else
+            *slot(queue, to) = *slot(queue, from);
+        from += loose ? loose : 1;
+        to++;
+    }
+    queue->count = to;
+    queue->settled = to;
+}
+
+void slice_queue_deinit(struct slice_queue *queue)
+{
+    slice_queue_drop(queue, queue->bytes);
+    memory_free(queue->slices);
+    memset(queue, 0, sizeof *queue);
+}

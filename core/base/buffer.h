@@ -1,0 +1,66 @@
+/* core/base/buffer.h - reference-counted buffers, the receive space, and queues of slices
+ *
+ * Buffers belong to one thread (their counts are not atomic); each thread keeps a few free ones.
+ * The receive space is the rest of one large buffer: reads append to it, so many small messages
+ * share one buffer while they are looked at. A queue that keeps slices beyond a turn settles them
+ * (slice_queue_settle): slices that would pin a much larger buffer are copied into one of the right
+ * size, so queued memory is at most four times queued bytes. */
+#ifndef CORE_BASE_BUFFER_H
+#define CORE_BASE_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/weir.h"
+
+enum { RECEIVE_BUFFER_BYTES = 65536 };
+
+struct weir_buffer {
+    uint32_t references;
+    uint32_t capacity;
+    weir_buffer *next_free;
+    uint8_t bytes[];
+};
+
+/* A buffer with one reference and at least that capacity. */
+weir_buffer *buffer_new(size_t capacity);
+void buffer_free(weir_buffer *buffer);
+void buffer_pool_deinit(void); /* frees what this thread keeps for reuse */
+
+static inline void buffer_reference(weir_buffer *buffer)
+{
+    if (buffer)
+        buffer->references++;
+}
+
+static inline void buffer_release(weir_buffer *buffer)
+{
+    if (buffer && --buffer->references == 0)
+        buffer_free(buffer);
+}
+
+/* Where the next read may put up to *size bytes; valid until receive_take() or the next call. */
+uint8_t *receive_space(size_t *size);
+/* The `length` bytes just read there; the caller owns one reference to the slice's buffer. */
+weir_slice receive_take(size_t length);
+
+struct slice_queue {
+    weir_slice *slices; /* a ring of `capacity`, a power of two; NULL while empty storage */
+    uint32_t first, count, capacity;
+    uint32_t settled; /* so many from the front are known to be of the right size */
+    uint64_t bytes;
+};
+
+/* Takes a reference of its own. Empty slices are dropped. */
+void slice_queue_push(struct slice_queue *queue, weir_slice slice);
+/* Up to `most` slices and `bytes` bytes from the front, without removing them; a last slice may be
+ * cut. Borrowed. Returns how many. */
+uint32_t slice_queue_peek(const struct slice_queue *queue, weir_slice *slices, uint32_t most,
+                          uint64_t bytes);
+/* Releases that many bytes from the front. */
+void slice_queue_drop(struct slice_queue *queue, uint64_t bytes);
+void slice_queue_settle(struct slice_queue *queue);
+void slice_queue_deinit(struct slice_queue *queue);
+
+#endif

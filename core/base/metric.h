@@ -1,0 +1,42 @@
+/* core/base/metric.h - counters and gauges, one set of cells per worker, summed when read
+ *
+ * Only the owning worker writes a cell; any thread may read it. */
+#ifndef CORE_BASE_METRIC_H
+#define CORE_BASE_METRIC_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum metric {
+    METRIC_CLIENT_CONNECTIONS,      /* accepted */
+    METRIC_CLIENT_CONNECTIONS_OPEN, /* gauge */
+    METRIC_SERVER_CONNECTIONS,      /* dialled */
+    METRIC_SERVER_CONNECTIONS_OPEN, /* gauge */
+    METRIC_SERVER_CONNECTIONS_REUSED,
+    METRIC_EXCHANGES,
+    METRIC_EXCHANGES_OPEN, /* gauge */
+    METRIC_EXCHANGES_FAILED, /* answered by weir with an error, or aborted */
+    METRIC_ATTEMPTS_REPEATED,
+    METRIC_REQUEST_BYTES, /* body and tunnel bytes */
+    METRIC_RESPONSE_BYTES,
+    METRICS
+};
+
+struct metrics {
+    _Atomic uint64_t cells[METRICS];
+};
+
+extern const char *const metric_names[METRICS];
+
+static inline void metric_add(struct metrics *metrics, enum metric metric, int64_t value)
+{
+    uint64_t now = atomic_load_explicit(&metrics->cells[metric], memory_order_relaxed);
+    atomic_store_explicit(&metrics->cells[metric], now + (uint64_t)value, memory_order_relaxed);
+}
+
+static inline uint64_t metric_read(const struct metrics *metrics, enum metric metric)
+{
+    return atomic_load_explicit(&metrics->cells[metric], memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* core/base/worker.h - what one worker thread owns; everything an exchange needs hangs here
+ *
+ * An exchange lives and dies on one worker. Nothing in here is shared but `snapshot` (immutable)
+ * and `metrics` (read by others). The rooms above fill in what is theirs. */
+#ifndef CORE_BASE_WORKER_H
+#define CORE_BASE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/list.h"
+#include "core/base/metric.h"
+
+struct snapshot;
+struct loop;     /* core/io */
+struct turn;     /* core/io */
+struct wheel;    /* core/io */
+struct dns;      /* core/io */
+struct pool;     /* core/upstream */
+struct edge;     /* core/edge */
+struct exchange; /* core/exchange */
+
+struct worker {
+    uint32_t index;
+    bool draining;
+    const struct snapshot *snapshot;
+    struct loop *loop;
+    struct turn *turn;
+    struct wheel *wheel;
+    struct dns *dns;
+    struct pool *pool;
+    struct edge *edge;
+    struct exchange *free_exchanges; /* kept for reuse, with their first arena blocks */
+    uint32_t free_exchange_count;
+    struct link connections; /* all open ones, both sides */
+    struct metrics metrics;
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* core/io/address.c - a socket address: parse, print, compare */
+#include "core/io/address.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/string.h"
+
+bool address_from_literal(weir_string host, uint16_t port, struct address *address)
+{
+    char text[INET6_ADDRSTRLEN];
+    if (host.length >= sizeof text)
+        return false;
+    memcpy(text, host.bytes, host.length);
+    text[host.length] = 0;
+    memset(address, 0, sizeof *address);
+    if (inet_pton(AF_INET, text, &address->v4.sin_addr) == 1)
+        address->any.sa_family = AF_INET;
+    else if (inet_pton(AF_INET6, text, &address->v6.sin6_addr) == 1)
+        address->any.sa_family = AF_INET6;
+    else
+        return false;
+    address_set_port(address, port);
+    return true;
+}
+
+bool address_parse(weir_string text, struct address *address)
+{
+    size_t colon = text.length;
+    uint64_t port;
+    while (colon && text.bytes[colon - 1] != ':')
+        colon--;
+    if (!colon)
+        return false;
+    weir_string host = {text.bytes, colon - 1};
+    weir_string digits = {text.bytes + colon, text.length - colon};
+    bool bracketed = host.length > 2 && host.bytes[0] == '[' && host.bytes[host.length - 1] == ']';
+    if (bracketed)
+        host = (weir_string){host.bytes + 1, host.length - 2};
+    return string_to_number(digits, 65535, &port) &&
+           address_from_literal(host, (uint16_t)port, address) &&
+           bracketed == (address->any.sa_family == AF_INET6);
+}
+
+const char *address_format(const struct address *address, char text[ADDRESS_TEXT_BYTES])
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    if (address->any.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &address->v6.sin6_addr, host, sizeof host);
+        snprintf(text, ADDRESS_TEXT_BYTES, "[%s]:%u", host, address_port(address));
+    } else {
+        inet_ntop(AF_INET, &address->v4.sin_addr, host, sizeof host);
+        snprintf(text, ADDRESS_TEXT_BYTES, "%s:%u", host, address_port(address));
+    }
+    return text;
+}
+
+socklen_t address_length(const struct address *address)
+{
+    return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+}
+
+uint16_t address_port(const struct address *address)
+{
+    return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
+                                                    : address->v4.sin_port);
+}
+
+void address_set_port(struct address *address, uint16_t port)
+{
+    if (address->any.sa_family == AF_INET6)
+        address->v6.sin6_port = htons(port);
+    else
+        address->v4.sin_port = htons(port);
+}
+
+bool address_equal(const struct address *a, const struct address *b)
+{
+    if (a->any.sa_family != b->any.sa_family || address_port(a) != address_port(b))
+        return false;
+    if (a->any.sa_family == AF_INET6)
+        return !memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof a->v6.sin6_addr);
+    return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+}

@@ -1,0 +1,32 @@
+/* core/io/address.h - a socket address: parse, print, compare */
+#ifndef CORE_IO_ADDRESS_H
+#define CORE_IO_ADDRESS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "abi/weir.h"
+
+struct address {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    };
+};
+
+enum { ADDRESS_TEXT_BYTES = 64 };
+
+/* A literal without brackets ("127.0.0.1", "::1"); false when it is a name or nonsense. */
+bool address_from_literal(weir_string host, uint16_t port, struct address *address);
+/* "127.0.0.1:3128", "[::1]:3128"; port 0 is allowed: the system picks. False when it is not that. */
+bool address_parse(weir_string text, struct address *address);
+/* The reverse; returns `text`. */
+const char *address_format(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
+socklen_t address_length(const struct address *address);
+uint16_t address_port(const struct address *address);
+void address_set_port(struct address *address, uint16_t port);
+bool address_equal(const struct address *a, const struct address *b); /* with the port */
+
+#endif
