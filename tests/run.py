@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""tests/run.py - runs the suites and ends with one line, `N passed, N failed`.
+
+usage: run.py [SUITE...]   suites: tidy, unit, sim, e2e (all of them). ./dev test builds first.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ASAN = ROOT / "build/asan"
+RELEASE = ROOT / "build/release"
+UNIT_SECONDS = 120
+SIMULATOR_SECONDS = 300
+PYTEST_SECONDS = 1500
+
+
+class Outcome:
+    """How many tests passed and failed, and what the failed ones said."""
+
+    def __init__(self, name, passed, failed, output, seconds):
+        self.name = name
+        self.passed = passed
+        # a program that did nothing has not passed
+        self.failed = failed if passed or failed else 1
+        self.output = output
+        self.seconds = seconds
+
+
+def environment(**more):
+    sanitizers = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+                  "UBSAN_OPTIONS": "print_stacktrace=1"}
+    return {**os.environ, **sanitizers, "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def execute(command, seconds, **variables):
+    """Runs a program to its end or for so long; its status (None: too long), output, duration."""
+    start = time.monotonic()
+    process = subprocess.Popen([str(part) for part in command], cwd=ROOT, text=True,
+                               errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, env=environment(**variables),
+                               start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        output, _ = process.communicate()
+        output += f"\nstopped: took longer than {seconds} s\n"
+        status = None
+    return status, output, time.monotonic() - start
+
+
+def unit_test(program):
+    """One cmocka program, which counts in TAP."""
+    name = program.relative_to(ASAN / "tests/unit")
+    status, output, seconds = execute([program], UNIT_SECONDS, CMOCKA_MESSAGE_OUTPUT="TAP")
+    passed = len(re.findall(r"^ok ", output, re.M))
+    failed = len(re.findall(r"^not ok ", output, re.M))
+    if status != 0:
+        failed = max(failed, 1)
+    return Outcome(f"unit {name}", passed, failed, output, seconds)
+
+
+def unit():
+    programs = [ASAN / source.relative_to(ROOT).with_suffix("")
+                for source in sorted((ROOT / "tests/unit").glob("**/*_test.c"))]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(unit_test, programs)
+
+
+def pytest(name, directory):
+    """One folder of Python tests, counted by pytest's own report."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = pathlib.Path(scratch, "report.xml")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short",
+                   f"--junitxml={report}", directory]
+        status, output, seconds = execute(
+            command, PYTEST_SECONDS, WEIR=os.environ.get("WEIR", str(ASAN / "weir")),
+            WEIR_RELEASE=os.environ.get("WEIR_RELEASE", str(RELEASE / "weir")))
+        cases = failed = skipped = 0
+        if report.exists():
+            for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
+                cases += int(suite.get("tests"))
+                failed += int(suite.get("failures")) + int(suite.get("errors"))
+                skipped += int(suite.get("skipped"))
+    passed = cases - failed - skipped
+    if status != 0:
+        failed = max(failed, 1)
+    return Outcome(name, passed, failed, output, seconds)
+
+
+def tidy():
+    yield pytest("tidy", ROOT / "tests/tidy")
+
+
+def end_to_end():
+    if any((ROOT / "tests/e2e").glob("test_*.py")):
+        yield pytest("e2e", ROOT / "tests/e2e")
+
+
+SUITES = {"tidy": tidy, "unit": unit, "e2e": end_to_end}
+
+
+def main(names):
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
+        sys.exit(f"no suite {', '.join(unknown)}; these are there: {', '.join(SUITES)}")
+    passed = failed = 0
+    for name in names or SUITES:
+        for outcome in SUITES[name]():
+            passed += outcome.passed
+            failed += outcome.failed
+            if outcome.failed:
+                print(outcome.output)
+            print(f"{outcome.name}: {outcome.passed} passed, {outcome.failed} failed, "
+                  f"{outcome.seconds:.1f} s", flush=True)
+    failed += passed + failed == 0  # a run of no test has not passed
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
