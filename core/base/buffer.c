@@ -12,6 +12,9 @@ enum { SIZE_SMALL = 1024, SIZE_MEDIUM = 4096, SIZES = 3 };
 static const uint32_t size_bytes[SIZES] = {SIZE_SMALL, SIZE_MEDIUM, RECEIVE_BUFFER_BYTES};
 static const uint32_t size_keep[SIZES] = {256, 64, 8};
 
+/* An empty queue keeps a ring of so many slices. */
+enum { RING_KEPT = 16 };
+
 /* A receive space smaller than this is not worth a read. */
 enum { RECEIVE_LEAST = 16384 };
 
@@ -173,6 +176,11 @@ void slice_queue_drop(struct slice_queue *queue, uint64_t bytes)
         queue->count--;
         if (queue->settled)
             queue->settled--;
+    }
+    if (!queue->count && queue->capacity > RING_KEPT) {
+        memory_free(queue->slices);
+        queue->slices = NULL;
+        queue->capacity = 0;
     }
 }
 

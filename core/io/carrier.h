@@ -72,11 +72,20 @@ static inline void carrier_grant(struct carrier *carrier, uint64_t stream, size_
     carrier->operations->grant(carrier, stream, bytes);
 }
 
-/* How to end. No event but closed() comes afterwards, in a later turn of the loop. */
+/* Whose the opened carrier is from here on. */
+static inline void carrier_hand_over(struct carrier *carrier, const struct carrier_events *events,
+                                     void *user)
+{
+    carrier->events = events;
+    carrier->user = user;
+}
+
+/* How to end. No event but produce() (when flushing) and closed() comes afterwards, the latter
+ * never from inside close(). */
 enum {
-    CARRIER_CLOSE_FLUSH, /* what was written leaves first, within a few seconds; then FIN. What the
-                            peer still sends is read and dropped for a while, so that the answer is
-                            not lost to a reset */
+    CARRIER_CLOSE_FLUSH, /* what is wanted to be produced and what was written leaves first, then
+                            FIN. What the peer still sends is read and dropped for a while, so that
+                            the answer is not lost to a reset */
     CARRIER_CLOSE_NOW,   /* drop what has not left; FIN */
     CARRIER_CLOSE_RESET  /* abort: the peer sees a reset, never a clean end */
 };

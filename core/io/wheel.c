@@ -37,7 +37,8 @@ static void insert(struct wheel *wheel, struct wheel_entry *entry)
 void wheel_set(struct wheel *wheel, struct wheel_entry *entry, uint64_t deadline_ms)
 {
     entry->deadline_ms = deadline_ms;
-    if (deadline_ms >= entry->slot_ms && entry->slot_ms != WHEEL_NEVER)
+    if (deadline_ms == WHEEL_NEVER ||
+        (deadline_ms >= entry->slot_ms && entry->slot_ms != WHEEL_NEVER))
         return;
     link_remove(&entry->link);
     insert(wheel, entry);
@@ -64,10 +65,10 @@ static void expire_slot(struct wheel *wheel, unsigned slot, uint64_t now_ms)
         struct wheel_entry *entry = CONTAINER(due.next, struct wheel_entry, link);
         link_remove(&entry->link);
         entry->slot_ms = WHEEL_NEVER;
-        if (entry->deadline_ms > now_ms)
-            insert(wheel, entry);
-        else
+        if (entry->deadline_ms <= now_ms)
             entry->expired(entry);
+        else if (entry->deadline_ms != WHEEL_NEVER)
+            insert(wheel, entry);
     }
 }
 

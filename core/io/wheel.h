@@ -28,7 +28,8 @@ struct wheel {
 
 void wheel_init(struct wheel *wheel, uint64_t now_ms);
 void wheel_entry_init(struct wheel_entry *entry, void (*expired)(struct wheel_entry *entry));
-/* Calls expired() once, at that time or up to a tick later, unless set again or cleared. */
+/* Calls expired() once, at that time or up to a tick later, unless set again or cleared. WHEEL_NEVER
+ * switches it off but may leave the entry in its slot: wheel_clear() before its memory goes. */
 void wheel_set(struct wheel *wheel, struct wheel_entry *entry, uint64_t deadline_ms);
 void wheel_clear(struct wheel_entry *entry);
 /* Expires what is due. Entries may be set and cleared from within expired(). */

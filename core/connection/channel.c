@@ -1,0 +1,87 @@
+/* core/connection/channel.c - one leg of one exchange: what it received, what it may be sent */
+#include "core/connection/channel.h"
+
+#include <string.h>
+
+void channel_init(struct channel *channel, struct turn *turn, struct mark *owner,
+                  struct arena *arena)
+{
+    memset(channel, 0, sizeof *channel);
+    link_init(&channel->link);
+    channel->turn = turn;
+    channel->owner = owner;
+    channel->arena = arena;
+}
+
+static void mark_owner(struct channel *channel)
+{
+    turn_mark(channel->turn, TURN_EXCHANGES, channel->owner);
+}
+
+void channel_deliver_head(struct channel *channel, const weir_head *head)
+{
+    channel->head = head_copy(channel->arena, head);
+    if (head->flags & WEIR_END)
+        channel->incoming_ended = true;
+    mark_owner(channel);
+}
+
+void channel_deliver_interim(struct channel *channel, const weir_head *head)
+{
+    struct head **last = &channel->interim;
+    while (*last)
+        last = &(*last)->next;
+    *last = head_copy(channel->arena, head);
+    mark_owner(channel);
+}
+
+void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint32_t flags)
+{
+    slice_queue_push(&channel->incoming, *slice);
+    if (flags & WEIR_END)
+        channel->incoming_ended = true;
+    mark_owner(channel);
+}
+
+void channel_deliver_trailers(struct channel *channel, const weir_field *fields, uint32_t count)
+{
+    channel->trailers = head_copy(
+        channel->arena, &(weir_head){.size = sizeof(weir_head), .fields = fields, .count = count});
+    channel->incoming_ended = true;
+    mark_owner(channel);
+}
+
+void channel_granted(struct channel *channel, size_t bytes)
+{
+    channel->credit += bytes;
+    channel->returned += bytes;
+    mark_owner(channel);
+}
+
+void channel_fail(struct channel *channel, weir_result why, bool unprocessed)
+{
+    if (channel->failed != WEIR_OK)
+        return;
+    channel->failed = why;
+    channel->unprocessed = unprocessed;
+    mark_owner(channel);
+}
+
+void channel_abort(struct channel *channel, weir_result why)
+{
+    if (channel_open(channel))
+        channel->operations->reset(&channel->public, why);
+    channel_close(channel);
+}
+
+void channel_close(struct channel *channel)
+{
+    const weir_channel_operations *operations = channel->operations;
+    link_remove(&channel->link);
+    slice_queue_deinit(&channel->incoming);
+    if (operations && (channel->connection || !channel->public.connection))
+        operations->close(&channel->public);
+    channel->operations = NULL;
+    channel->connection = NULL;
+    channel->public.connection = NULL;
+}

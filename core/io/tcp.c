@@ -1,0 +1,554 @@
+/* core/io/tcp.c - TCP on libuv: listeners, connecting, and the TCP carrier
+ *
+ * Reading stays on while there is credit, and a little longer: it is stopped only when bytes wait
+ * and two polls in a row found no credit, because stopping and starting costs a system call each.
+ * Writing is one uv_try_write per turn; what the kernel does not take waits in `outgoing` behind one
+ * uv_write, and produce() is not called again before it has left. */
+#include "core/io/tcp.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buffer.h"
+#include "core/base/memory.h"
+#include "core/io/uv_loop.h"
+
+enum {
+    BACKLOG = 4096,
+    PRODUCE_ROOM = 65536,
+    WRITE_SLICES_MOST = 64,         /* in one writev */
+    FLUSH_STALL_MS = 30000,         /* a closing carrier's peer must read something that often */
+    LINGER_MS = 2000,               /* after our FIN, for what the peer still sends ... */
+    LINGER_BYTES_MOST = 1024 * 1024 /* ... and at most so much of it */
+};
+
+enum closing { OPEN, FLUSHING, LINGERING, CLOSED };
+
+struct tcp {
+    struct carrier carrier;
+    struct loop *loop;
+    uv_tcp_t handle;
+    union { /* one at a time: a shutdown waits for the write before it */
+        uv_write_t write;
+        uv_shutdown_t shutdown;
+    } request;
+    struct mark flush;
+    struct wheel_entry linger;
+    struct slice_queue outgoing;
+    size_t credit;
+    uint64_t writing_bytes; /* of the uv_write in flight */
+    uint64_t unsent_bytes; /* when the flush's stall limit was last set */
+    uint32_t linger_bytes;
+    uint8_t closing;
+    bool opened, reading, starved, ended;
+    bool end_wanted, shut; /* half-close asked for, done */
+    bool request_busy, write_broken, want_produce;
+};
+
+static void try_to_send(struct tcp *tcp);
+static void proceed_to_close(struct tcp *tcp);
+
+/* --- reading */
+
+static void cb_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct tcp *tcp = handle->data;
+    size_t room;
+    (void)suggested;
+    buffer->base = (char *)receive_space(&room);
+    if (tcp->closing == OPEN && room > tcp->credit) /* while lingering what comes is dropped */
+        room = tcp->credit;
+    buffer->len = room; /* 0: libuv answers UV_ENOBUFS and does not read */
+}
+
+static void stop_reading(struct tcp *tcp)
+{
+    if (tcp->reading)
+        uv_read_stop((uv_stream_t *)&tcp->handle);
+    tcp->reading = false;
+}
+
+static void on_no_credit(struct tcp *tcp)
+{
+    if (tcp->starved)
+        stop_reading(tcp);
+    tcp->starved = true;
+}
+
+static void on_received(struct tcp *tcp, size_t length)
+{
+    weir_slice slice = receive_take(length);
+    if (tcp->closing == OPEN) {
+        tcp->credit -= length;
+        tcp->carrier.events->data(tcp->carrier.user, 0, &slice);
+    } else {
+        tcp->linger_bytes += (uint32_t)length;
+        if (tcp->linger_bytes > LINGER_BYTES_MOST)
+            proceed_to_close(tcp);
+    }
+    buffer_release(slice.owner);
+}
+
+static void on_ended(struct tcp *tcp, uint32_t how)
+{
+    tcp->ended = true;
+    stop_reading(tcp);
+    if (tcp->closing == OPEN)
+        tcp->carrier.events->end(tcp->carrier.user, 0, how);
+    else if (how == WEIR_END_RESET)
+        tcp->write_broken = true;
+    if (tcp->closing != OPEN)
+        proceed_to_close(tcp);
+}
+
+static void cb_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
+{
+    struct tcp *tcp = stream->data;
+    (void)buffer;
+    if (count > 0)
+        on_received(tcp, (size_t)count);
+    else if (count == UV_ENOBUFS)
+        on_no_credit(tcp);
+    else if (count < 0)
+        on_ended(tcp, count == UV_EOF ? WEIR_END_CLEAN : WEIR_END_RESET);
+}
+
+static void start_reading(struct tcp *tcp)
+{
+    if (tcp->reading || tcp->ended || tcp->closing == CLOSED)
+        return;
+    tcp->starved = false;
+    tcp->reading = uv_read_start((uv_stream_t *)&tcp->handle, cb_allocate, cb_read) == 0;
+}
+
+/* --- writing */
+
+/* The kernel refused for good. What the peer sent before may still be read, and reading tells the
+ * user how it ended; only when that is over already nobody else would. */
+static void on_write_error(struct tcp *tcp)
+{
+    tcp->write_broken = true;
+    tcp->writing_bytes = 0;
+    slice_queue_drop(&tcp->outgoing, tcp->outgoing.bytes);
+    if (tcp->closing != OPEN)
+        proceed_to_close(tcp);
+    else if (tcp->ended)
+        tcp->carrier.events->end(tcp->carrier.user, 0, WEIR_END_RESET);
+    else
+        start_reading(tcp);
+}
+
+static void on_all_sent(struct tcp *tcp);
+
+static void cb_written(uv_write_t *request, int status)
+{
+    struct tcp *tcp = request->data;
+    tcp->request_busy = false;
+    if (tcp->closing == CLOSED)
+        return;
+    if (status < 0) {
+        on_write_error(tcp);
+        return;
+    }
+    slice_queue_drop(&tcp->outgoing, tcp->writing_bytes);
+    tcp->writing_bytes = 0;
+    try_to_send(tcp);
+}
+
+static uint32_t gather(struct tcp *tcp, uv_buf_t *buffers, uint64_t *bytes)
+{
+    weir_slice slices[WRITE_SLICES_MOST];
+    uint32_t count = slice_queue_peek(&tcp->outgoing, slices, WRITE_SLICES_MOST, UINT64_MAX);
+    *bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        buffers[i].base = (char *)slices[i].bytes;
+        buffers[i].len = slices[i].length;
+        *bytes += slices[i].length;
+    }
+    return count;
+}
+
+/* The kernel is full: keep what is left in buffers of the right size and wait. */
+static void wait_for_room(struct tcp *tcp)
+{
+    uv_buf_t buffers[WRITE_SLICES_MOST];
+    slice_queue_settle(&tcp->outgoing);
+    uint32_t count = gather(tcp, buffers, &tcp->writing_bytes);
+    tcp->request.write.data = tcp;
+    int rc = uv_write(&tcp->request.write, (uv_stream_t *)&tcp->handle, buffers, count, cb_written);
+    tcp->request_busy = rc == 0;
+    if (rc < 0)
+        on_write_error(tcp);
+}
+
+static void try_to_send(struct tcp *tcp)
+{
+    uv_buf_t buffers[WRITE_SLICES_MOST];
+    while (tcp->outgoing.count) {
+        uint64_t bytes;
+        uint32_t count = gather(tcp, buffers, &bytes);
+        int sent = uv_try_write((uv_stream_t *)&tcp->handle, buffers, count);
+        if (sent < 0 && sent != UV_EAGAIN) {
+            on_write_error(tcp);
+            return;
+        }
+        if (sent > 0)
+            slice_queue_drop(&tcp->outgoing, (uint64_t)sent);
+        if (sent < 0 || (uint64_t)sent < bytes) {
+            wait_for_room(tcp);
+            return;
+        }
+    }
+    on_all_sent(tcp);
+}
+
+static void cb_shutdown(uv_shutdown_t *request, int status)
+{
+    struct tcp *tcp = request->data;
+    (void)status; /* a peer that is gone shows itself in reading */
+    tcp->request_busy = false;
+    if (tcp->closing == FLUSHING)
+        proceed_to_close(tcp);
+}
+
+static void shut(struct tcp *tcp)
+{
+    tcp->shut = true;
+    tcp->request.shutdown.data = tcp;
+    tcp->request_busy =
+        uv_shutdown(&tcp->request.shutdown, (uv_stream_t *)&tcp->handle, cb_shutdown) == 0;
+}
+
+static void on_all_sent(struct tcp *tcp)
+{
+    if (tcp->want_produce)
+        turn_mark(loop_turn(tcp->loop), TURN_FLUSH, &tcp->flush);
+    if (tcp->closing != OPEN) {
+        proceed_to_close(tcp);
+        return;
+    }
+    if (tcp->end_wanted && !tcp->shut)
+        shut(tcp);
+    tcp->carrier.events->sent(tcp->carrier.user, 0);
+}
+
+/* The turn's flush: one produce(), one write. */
+static void flush(struct mark *mark)
+{
+    struct tcp *tcp = CONTAINER(mark, struct tcp, flush);
+    if (tcp->closing > FLUSHING || tcp->outgoing.count)
+        return; /* asked again when what is left over has gone */
+    tcp->want_produce = false;
+    tcp->carrier.events->produce(tcp->carrier.user, 0, PRODUCE_ROOM);
+    if (tcp->closing == CLOSED)
+        return;
+    if (tcp->write_broken)
+        slice_queue_drop(&tcp->outgoing, tcp->outgoing.bytes);
+    try_to_send(tcp);
+}
+
+/* --- closing */
+
+static void cb_closed(uv_handle_t *handle)
+{
+    struct tcp *tcp = handle->data;
+    turn_unmark(loop_turn(tcp->loop), TURN_FLUSH, &tcp->flush);
+    slice_queue_deinit(&tcp->outgoing);
+    if (tcp->opened)
+        tcp->carrier.events->closed(tcp->carrier.user);
+    memory_free(tcp);
+}
+
+static void close_now(struct tcp *tcp)
+{
+    if (tcp->closing == CLOSED)
+        return;
+    tcp->closing = CLOSED;
+    wheel_clear(&tcp->linger);
+    if (!uv_is_closing((uv_handle_t *)&tcp->handle))
+        uv_close((uv_handle_t *)&tcp->handle, cb_closed);
+}
+
+/* Flush, then FIN, then wait for the peer's end; whatever is not needed is skipped. */
+static void proceed_to_close(struct tcp *tcp)
+{
+    if (tcp->closing == CLOSED)
+        return;
+    if (tcp->write_broken || tcp->linger_bytes > LINGER_BYTES_MOST) {
+        close_now(tcp);
+        return;
+    }
+    if (tcp->request_busy || tcp->outgoing.count || tcp->want_produce)
+        return;
+    if (tcp->ended) {
+        close_now(tcp);
+        return;
+    }
+    if (!tcp->shut) {
+        shut(tcp);
+        if (tcp->request_busy)
+            return;
+    }
+    if (tcp->closing == FLUSHING) {
+        tcp->closing = LINGERING;
+        wheel_set(loop_wheel(tcp->loop), &tcp->linger, loop_now_ms(tcp->loop) + LINGER_MS);
+    }
+}
+
+static void watch_flush(struct tcp *tcp)
+{
+    tcp->unsent_bytes = tcp->outgoing.bytes - tcp->writing_bytes +
+                        uv_stream_get_write_queue_size((uv_stream_t *)&tcp->handle);
+    wheel_set(loop_wheel(tcp->loop), &tcp->linger, loop_now_ms(tcp->loop) + FLUSH_STALL_MS);
+}
+
+static void on_linger_expired(struct wheel_entry *entry)
+{
+    struct tcp *tcp = CONTAINER(entry, struct tcp, linger);
+    uint64_t unsent_bytes = tcp->unsent_bytes;
+    if (tcp->closing == FLUSHING) {
+        watch_flush(tcp);
+        if (tcp->unsent_bytes != unsent_bytes)
+            return;
+    }
+    close_now(tcp);
+}
+
+static void close_with_reset(struct tcp *tcp)
+{
+    if (tcp->closing == CLOSED)
+        return;
+    if (tcp->shut || tcp->request_busy || uv_tcp_close_reset(&tcp->handle, cb_closed) != 0) {
+        /* libuv refuses after a shutdown: SO_LINGER by hand, then the usual close */
+        struct linger zero = {.l_onoff = 1, .l_linger = 0};
+        uv_os_fd_t fd;
+        if (uv_fileno((uv_handle_t *)&tcp->handle, &fd) == 0)
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &zero, sizeof zero);
+    }
+    close_now(tcp);
+}
+
+/* --- the carrier's operations */
+
+static struct tcp *of(struct carrier *carrier)
+{
+    return CONTAINER(carrier, struct tcp, carrier);
+}
+
+static void tcp_open(struct carrier *carrier)
+{
+    struct tcp *tcp = of(carrier);
+    tcp->opened = true;
+    tcp->credit = WEIR_CREDIT;
+    start_reading(tcp);
+}
+
+static void tcp_want_produce(struct carrier *carrier, uint64_t stream)
+{
+    struct tcp *tcp = of(carrier);
+    (void)stream;
+    tcp->want_produce = true;
+    if (!tcp->outgoing.count)
+        turn_mark(loop_turn(tcp->loop), TURN_FLUSH, &tcp->flush);
+}
+
+static void tcp_write(struct carrier *carrier, uint64_t stream, const weir_slice *slices,
+                      uint32_t count, uint32_t flags)
+{
+    struct tcp *tcp = of(carrier);
+    (void)stream;
+    for (uint32_t i = 0; i < count; i++)
+        slice_queue_push(&tcp->outgoing, slices[i]);
+    if (flags & WEIR_END)
+        tcp->end_wanted = true;
+}
+
+static void tcp_grant(struct carrier *carrier, uint64_t stream, size_t bytes)
+{
+    struct tcp *tcp = of(carrier);
+    (void)stream;
+    tcp->credit += bytes;
+    tcp->starved = false;
+    if (bytes && tcp->opened && tcp->closing == OPEN)
+        start_reading(tcp);
+}
+
+static void tcp_close(struct carrier *carrier, uint32_t how)
+{
+    struct tcp *tcp = of(carrier);
+    if (tcp->closing != OPEN && how == CARRIER_CLOSE_FLUSH)
+        return;
+    if (how == CARRIER_CLOSE_RESET) {
+        close_with_reset(tcp);
+    } else if (how == CARRIER_CLOSE_NOW) {
+        close_now(tcp);
+    } else {
+        tcp->closing = FLUSHING;
+        watch_flush(tcp);
+        start_reading(tcp);
+        proceed_to_close(tcp);
+    }
+}
+
+static const struct carrier_operations tcp_operations = {
+    .open = tcp_open,
+    .want_produce = tcp_want_produce,
+    .write = tcp_write,
+    .grant = tcp_grant,
+    .close = tcp_close,
+};
+
+static struct tcp *tcp_new(struct loop *loop)
+{
+    struct tcp *tcp = memory_zeroed(sizeof *tcp);
+    tcp->loop = loop;
+    tcp->carrier.operations = &tcp_operations;
+    mark_init(&tcp->flush, flush);
+    wheel_entry_init(&tcp->linger, on_linger_expired);
+    uv_tcp_init(loop_uv(loop), &tcp->handle);
+    tcp->handle.data = tcp;
+    return tcp;
+}
+
+static void learn_facts(struct tcp *tcp)
+{
+    struct carrier_facts *facts = &tcp->carrier.facts;
+    int length = sizeof facts->peer;
+    uv_tcp_getpeername(&tcp->handle, &facts->peer.any, &length);
+    length = sizeof facts->local;
+    uv_tcp_getsockname(&tcp->handle, &facts->local.any, &length);
+    uv_tcp_nodelay(&tcp->handle, 1);
+}
+
+/* --- listening */
+
+struct tcp_listener {
+    uv_tcp_t handle;
+    struct loop *loop;
+    void (*on_accept)(void *user, struct carrier *carrier);
+    void *user;
+};
+
+int tcp_probe(struct address *address)
+{
+    int on = 1, rc = 0, fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t length = sizeof *address;
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, &address->any, address_length(address)) || listen(fd, 1) ||
+        getsockname(fd, &address->any, &length))
+        rc = -errno;
+    close(fd);
+    return rc;
+}
+
+static void cb_connection(uv_stream_t *stream, int status)
+{
+    struct tcp_listener *listener = stream->data;
+    if (status < 0)
+        return;
+    struct tcp *tcp = tcp_new(listener->loop);
+    if (uv_accept(stream, (uv_stream_t *)&tcp->handle) < 0) {
+        close_now(tcp);
+        return;
+    }
+    learn_facts(tcp);
+    listener->on_accept(listener->user, &tcp->carrier);
+}
+
+static void cb_listener_closed(uv_handle_t *handle)
+{
+    memory_free(handle->data);
+}
+
+int tcp_listen(struct loop *loop, const struct address *address, bool share,
+               void (*on_accept)(void *user, struct carrier *carrier), void *user,
+               struct tcp_listener **result)
+{
+    struct tcp_listener *listener = memory_zeroed(sizeof *listener);
+    listener->loop = loop;
+    listener->on_accept = on_accept;
+    listener->user = user;
+    uv_tcp_init(loop_uv(loop), &listener->handle);
+    listener->handle.data = listener;
+    int rc = uv_tcp_bind(&listener->handle, &address->any, share ? UV_TCP_REUSEPORT : 0);
+    rc = rc ? rc : uv_listen((uv_stream_t *)&listener->handle, BACKLOG, cb_connection);
+    if (rc) {
+        tcp_listener_close(listener);
+        return rc;
+    }
+    *result = listener;
+    return 0;
+}
+
+void tcp_listener_close(struct tcp_listener *listener)
+{
+    uv_close((uv_handle_t *)&listener->handle, cb_listener_closed);
+}
+
+/* --- connecting */
+
+struct tcp_connect {
+    uv_connect_t request;
+    struct tcp *tcp;
+    void (*on_connect)(void *user, struct carrier *carrier, int error);
+    void *user;
+    int error;
+    bool cancelled;
+};
+
+/* The socket is gone. Failures are told here, so that they are never told from inside the call. */
+static void cb_connect_closed(uv_handle_t *handle)
+{
+    struct tcp *tcp = handle->data;
+    struct tcp_connect *connect = tcp->carrier.user;
+    if (!connect->cancelled)
+        connect->on_connect(connect->user, NULL, connect->error);
+    memory_free(connect);
+    memory_free(tcp);
+}
+
+static void abandon(struct tcp_connect *connect, int error)
+{
+    connect->error = error;
+    connect->tcp->carrier.user = connect;
+    if (!uv_is_closing((uv_handle_t *)&connect->tcp->handle))
+        uv_close((uv_handle_t *)&connect->tcp->handle, cb_connect_closed);
+}
+
+static void cb_connect(uv_connect_t *request, int status)
+{
+    struct tcp_connect *connect = request->data;
+    if (status < 0) {
+        abandon(connect, status); /* also UV_ECANCELED: the socket is closing already */
+        return;
+    }
+    struct tcp *tcp = connect->tcp;
+    learn_facts(tcp);
+    connect->on_connect(connect->user, &tcp->carrier, 0);
+    memory_free(connect);
+}
+
+struct tcp_connect *tcp_connect(struct loop *loop, const struct address *address,
+                                void (*on_connect)(void *user, struct carrier *carrier, int error),
+                                void *user)
+{
+    struct tcp_connect *connect = memory_zeroed(sizeof *connect);
+    connect->tcp = tcp_new(loop);
+    connect->on_connect = on_connect;
+    connect->user = user;
+    connect->request.data = connect;
+    int rc = uv_tcp_connect(&connect->request, &connect->tcp->handle, &address->any, cb_connect);
+    if (rc < 0)
+        abandon(connect, rc);
+    return connect;
+}
+
+void tcp_connect_cancel(struct tcp_connect *connect)
+{
+    connect->cancelled = true;
+    abandon(connect, UV_ECANCELED);
+}
