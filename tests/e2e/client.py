@@ -1,0 +1,72 @@
+"""A client that says exactly what it is told and reads answers strictly."""
+import re
+import socket
+import struct
+
+import message
+
+PATIENCE = 8  # seconds without a byte before a test gives up
+
+
+def reset(connection):
+    """Closes a socket with a reset."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+class Client:
+    """One connection to a proxy, or to anything."""
+
+    def __init__(self, address, receive_buffer=None):
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(address)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.reader = message.Reader(self.socket)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    @property
+    def port(self):
+        return self.socket.getsockname()[1]
+
+    def send(self, *pieces):
+        for piece in pieces:
+            self.socket.sendall(piece)
+
+    def ask(self, *pieces, method=None):
+        """Sends a request and reads its response; the method is read off the first bytes."""
+        self.send(*pieces)
+        return self.response(method or re.match(rb"[A-Z]*", pieces[0]).group())
+
+    def response(self, method=b"GET", body=True):
+        return message.read_response(self.reader, method, body)
+
+    def connect(self, authority, early=b""):
+        """Opens a tunnel, early bytes in the same packet; returns the response head."""
+        self.send(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n%s" % (authority, authority, early))
+        return self.response(b"CONNECT")
+
+    def half_close(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def reset(self):
+        reset(self.socket)
+
+    def close(self):
+        self.socket.close()
+
+    def ended(self):
+        """True when the peer ends the connection without another byte."""
+        return not self.reader.available() and not self.reader.fill()
+
+    def usable(self):
+        """True when the connection stays open for a while without a byte."""
+        return self.reader.quiet(0.15)
