@@ -1,4 +1,4 @@
-/* core/upstream/dial.h - from host and port to a carrier: resolve, let the caller judge, race addresses
+/* core/upstream/dial.h - from host and port to a carrier: resolve, have judged, race addresses
  *
  * Happy Eyeballs v2 (RFC 8305): AAAA and A are asked at once, A waits up to 50 ms for AAAA, the
  * families alternate beginning with IPv6, the next address starts 250 ms after the last one or as
@@ -20,24 +20,32 @@ enum dial_state {
     DIAL_WAITING,
     DIAL_ADDRESSES, /* new addresses to judge: dial_judge() them all, then dial_go() */
     DIAL_CONNECTED, /* dial_take() the carrier */
-    DIAL_FAILED     /* dial_error() says why: WEIR_DNS_ERROR, WEIR_CONNECTION_REFUSED,
-                       WEIR_UNROUTABLE, WEIR_CONNECTION_TIMEOUT or WEIR_ADDRESS_PROHIBITED */
+    DIAL_FAILED     /* dial_error() says why: WEIR_DNS_ERROR (no address), WEIR_ADDRESS_PROHIBITED
+                       (all forbidden), or the most telling of the attempts' ends, in this order:
+                       WEIR_CONNECTION_REFUSED, WEIR_CONNECTION_TIMEOUT, WEIR_LIMIT_REACHED (no
+                       descriptor or memory left here), WEIR_UNROUTABLE. When the time is over
+                       while there is still something to try: WEIR_CONNECTION_TIMEOUT */
 };
 
-/* host: a name, or an IPv4 or IPv6 literal without brackets; copied. The whole dial takes at most
- * connect_ms. A literal or a cached name is in DIAL_ADDRESSES at once, without a mark. */
+/* host: a name, or an IPv4 or IPv6 literal without brackets; copied. The whole dial, resolving and
+ * judging included, takes at most connect_ms; 0: no limit. A literal or a cached name is in
+ * DIAL_ADDRESSES (or DIAL_FAILED) at once, without a mark. */
 struct dial *dial_start(struct worker *worker, weir_string host, uint16_t port, uint32_t connect_ms,
                         struct mark *owner);
 enum dial_state dial_state(const struct dial *dial);
-/* The addresses to judge: returns how many, sets *addresses (the dial's own, valid until
- * dial_go()). Call dial_forbid() for those that must not be dialled. */
+/* In DIAL_ADDRESSES. Returns how many there are to judge, sets *addresses (the dial's own, with the
+ * port, unchanged until dial_go()). Call dial_forbid() for those that must not be dialled. Judging
+ * may take its time: attempts at addresses judged before go on meanwhile. */
 uint32_t dial_addresses(const struct dial *dial, const struct address **addresses);
 void dial_forbid(struct dial *dial, uint32_t index);
+/* Look at dial_state() again afterwards, in a loop: it may be DIAL_ADDRESSES again (the other
+ * family came meanwhile) or DIAL_FAILED. Does nothing in another state than DIAL_ADDRESSES. */
 void dial_go(struct dial *dial);
 /* The connected carrier, not open yet, becomes the caller's. Ends the dial (frees it). */
 struct carrier *dial_take(struct dial *dial);
 weir_result dial_error(const struct dial *dial);
-/* Ends the dial in any state; attempts in flight are cancelled, nothing is marked any more. */
+/* Ends the dial in any state; attempts in flight are cancelled, a carrier that nobody took is
+ * closed, nothing is marked any more. */
 void dial_cancel(struct dial *dial);
 
 #endif
