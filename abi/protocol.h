@@ -71,8 +71,8 @@ typedef struct weir_connection_operations {
 /* The message that this leg sends. All [worker]. Slices are borrowed: take a reference to keep. */
 typedef struct weir_channel_operations {
     uint32_t size, channel_state_size;
-    /* Server side: the connection takes on an exchange. Sets channel->state's contents. */
-    void (*attach)(weir_channel *channel);
+    /* Server side: the connection takes on an exchange. Returns the first credit, as by grant(). */
+    size_t (*attach)(weir_channel *channel);
     /* flags: WEIR_END. Server side may answer WEIR_REFUSED: not begun, safe elsewhere. */
     weir_result (*head)(weir_channel *channel, const weir_head *head, uint32_t flags);
     weir_result (*interim)(weir_channel *channel, const weir_head *head);
@@ -103,7 +103,9 @@ typedef struct weir_protocol_host {
     void (*write)(weir_connection *connection, uint64_t stream, const weir_slice *slices,
                   uint32_t count, uint32_t flags);
     void (*carrier_grant)(weir_connection *connection, uint64_t stream, size_t bytes);
-    /* Ends the connection as soon as what was written has left. */
+    /* Ends the connection: as soon as what is wanted to be produced and what was written has left,
+     * or at once with a reset when `why` is WEIR_RESET. Its channels fail with `why`, unless failed
+     * before, and are gone for the protocol: it must not use them any more. */
     void (*close)(weir_connection *connection, weir_result why);
     void (*wake)(weir_connection *connection);
     /* timeout() is called in that many milliseconds or a little later, unless set again; 0: never. */

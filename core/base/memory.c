@@ -8,10 +8,17 @@
 
 struct arena_block {
     struct arena_block *next;
+    size_t usable;
     uint64_t bytes[];
 };
 
-enum { ARENA_BLOCK_BYTES = 4096 };
+enum { ARENA_BLOCK_BYTES = 4096 - sizeof(struct arena_block), ARENA_BLOCKS_KEPT = 128 };
+
+/* Each thread keeps a few blocks of the usual size, so that a busy worker does not allocate. */
+static _Thread_local struct {
+    struct arena_block *free;
+    uint32_t kept;
+} arena_pool;
 
 static void *check(void *memory, size_t size)
 {
@@ -59,26 +66,60 @@ void arena_init(struct arena *arena, void *first_block, size_t size)
     arena->blocks = NULL;
 }
 
+static void block_free(struct arena_block *block)
+{
+    if (block->usable != ARENA_BLOCK_BYTES || arena_pool.kept == ARENA_BLOCKS_KEPT) {
+        memory_free(block);
+        return;
+    }
+    block->next = arena_pool.free;
+    arena_pool.free = block;
+    arena_pool.kept++;
+}
+
 void arena_deinit(struct arena *arena)
 {
     while (arena->blocks) {
         struct arena_block *next = arena->blocks->next;
-        memory_free(arena->blocks);
+        block_free(arena->blocks);
         arena->blocks = next;
     }
 }
 
+void arena_pool_deinit(void)
+{
+    while (arena_pool.free) {
+        struct arena_block *next = arena_pool.free->next;
+        memory_free(arena_pool.free);
+        arena_pool.free = next;
+    }
+    arena_pool.kept = 0;
+}
+
+static struct arena_block *block_new(size_t size)
+{
+    struct arena_block *block = arena_pool.free;
+    if (size > ARENA_BLOCK_BYTES || !block) {
+        size_t usable = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
+        block = memory_allocate(sizeof *block + usable);
+        block->usable = usable;
+        return block;
+    }
+    arena_pool.free = block->next;
+    arena_pool.kept--;
+    return block;
+}
+
 void *arena_allocate_slow(struct arena *arena, size_t size)
 {
-    size_t usable = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
-    struct arena_block *block = memory_allocate(sizeof *block + usable);
+    struct arena_block *block = block_new(size);
     block->next = arena->blocks;
     arena->blocks = block;
     uint8_t *bytes = (uint8_t *)block->bytes;
     /* Go on in whichever block has more room left. */
-    if (usable - size > (size_t)(arena->limit - arena->next)) {
+    if (block->usable - size > (size_t)(arena->limit - arena->next)) {
         arena->next = bytes + size;
-        arena->limit = bytes + usable;
+        arena->limit = bytes + block->usable;
     }
     return bytes;
 }

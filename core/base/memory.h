@@ -25,6 +25,7 @@ struct arena {
 
 void arena_init(struct arena *arena, void *first_block, size_t size);
 void arena_deinit(struct arena *arena); /* frees all blocks but the first */
+void arena_pool_deinit(void);               /* frees what this thread keeps for reuse */
 void *arena_allocate_slow(struct arena *arena, size_t size);
 weir_string arena_copy(struct arena *arena, weir_string string);
 /* printf into the arena. */

@@ -15,6 +15,7 @@ struct upstream_group {
     char *name;
     char **servers; /* authorities, "host:port" */
     uint32_t count;
+    char *protocol; /* that they speak: "h1" */
 };
 
 struct listener_config {

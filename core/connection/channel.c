@@ -38,6 +38,7 @@ void channel_deliver_interim(struct channel *channel, const weir_head *head)
 void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint32_t flags)
 {
     slice_queue_push(&channel->incoming, *slice);
+    channel->received_bytes += slice->length;
     if (flags & WEIR_END)
         channel->incoming_ended = true;
     mark_owner(channel);
@@ -79,7 +80,7 @@ void channel_close(struct channel *channel)
     const weir_channel_operations *operations = channel->operations;
     link_remove(&channel->link);
     slice_queue_deinit(&channel->incoming);
-    if (operations && (channel->connection || !channel->public.connection))
+    if (operations && !channel->detached)
         operations->close(&channel->public);
     channel->operations = NULL;
     channel->connection = NULL;

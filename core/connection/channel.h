@@ -21,6 +21,7 @@ struct channel {
     const weir_channel_operations *operations; /* NULL: not attached, or closed */
     struct connection *connection; /* NULL: a local answer, or the connection is gone */
     struct link link;              /* in the connection's list */
+    bool detached;                 /* the connection is gone: its protocol has forgotten us */
     struct turn *turn;
     struct mark *owner;
     struct arena *arena; /* heads are copied there */
@@ -36,6 +37,7 @@ struct channel {
     uint64_t returned; /* credit that came back since the owner last looked: bytes that left */
     bool sent_end;
 
+    uint64_t received_bytes, sent_bytes; /* of bodies and tunnels */
     weir_result failed; /* WEIR_OK: alive */
     bool unprocessed;   /* of a failed server channel: provably never handled */
 };
@@ -75,6 +77,7 @@ static inline void channel_data(struct channel *channel, const weir_slice *slice
 {
     assert(!channel->sent_end && bytes <= channel->credit);
     channel->credit -= bytes;
+    channel->sent_bytes += bytes;
     channel->sent_end = flags & WEIR_END;
     channel->operations->data(&channel->public, slices, count, flags);
 }

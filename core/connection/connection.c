@@ -132,7 +132,7 @@ void connection_attach(struct connection *connection, struct channel *channel)
     }
     link_insert(&connection->channels, &channel->link);
     if (connection->public.side == WEIR_SERVER_SIDE)
-        connection->operations->attach(&channel->public);
+        channel->credit = connection->operations->attach(&channel->public);
 }
 
 uint32_t connection_spare(const struct connection *connection)
@@ -160,6 +160,7 @@ static void detach_channels(struct connection *connection, weir_result why)
         struct channel *channel = CONTAINER(connection->channels.next, struct channel, link);
         link_remove(&channel->link);
         channel->connection = NULL;
+        channel->detached = true;
         channel_fail(channel, why, false);
     }
 }

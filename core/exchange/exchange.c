@@ -1,0 +1,395 @@
+/* core/exchange/exchange.c - the life of one request, top to bottom; one step function
+ *
+ * Read from exchange_begin() on. Each step_ function does the next thing if it can and leaves it
+ * otherwise: whatever it waits for marks the exchange again. */
+#include "core/exchange/exchange.h"
+
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/base/snapshot.h"
+#include "core/base/string.h"
+#include "core/exchange/hop.h"
+#include "core/exchange/reply.h"
+#include "core/io/loop.h"
+#include "core/upstream/pool.h"
+#include "core/upstream/route.h"
+
+/* The exchange and its arena's first block are one allocation. */
+enum { EXCHANGE_BYTES = 2560, EXCHANGES_KEPT = 256 };
+_Static_assert(sizeof(struct exchange) < EXCHANGE_BYTES - 1024, "little room for the heads");
+
+static const struct filter_chain *current_chain;
+static const struct filter_chain empty_chain;
+
+static void exchange_step(struct mark *mark);
+static void exchange_free(struct mark *mark);
+static void on_deadline(struct wheel_entry *entry);
+static void finish(struct exchange *x, weir_result why);
+
+/* --- begin */
+
+static struct exchange *exchange_new(struct worker *worker)
+{
+    struct exchange *x = worker->free_exchanges;
+    if (x) {
+        worker->free_exchanges = x->next_free;
+        worker->free_exchange_count--;
+    } else {
+        x = memory_allocate(EXCHANGE_BYTES);
+    }
+    memset(x, 0, sizeof *x);
+    arena_init(&x->arena, x + 1, EXCHANGE_BYTES - sizeof *x);
+    return x;
+}
+
+static uint32_t shortest(uint32_t a, uint32_t b)
+{
+    return a && (a < b || !b) ? a : b;
+}
+
+static void start_deadline(struct exchange *x)
+{
+    const struct timeouts *timeouts = &x->snapshot->timeouts;
+    uint32_t first_ms = shortest(timeouts->response_head, timeouts->exchange_idle);
+    wheel_entry_init(&x->deadline, on_deadline);
+    x->active_ms = loop_now_ms(x->worker->loop);
+    if (first_ms)
+        wheel_set(x->worker->wheel, &x->deadline, x->active_ms + first_ms);
+}
+
+/* A client's connection has a request head. Only stores; the step acts. */
+static struct channel *exchange_begin(struct connection *connection, const weir_head *head)
+{
+    struct worker *worker = connection->worker;
+    struct exchange *x = exchange_new(worker);
+    TRACE();
+    x->worker = worker;
+    x->snapshot = worker->snapshot;
+    x->chain = current_chain;
+    x->start_us = loop_now_us(worker->loop);
+    mark_init(&x->mark, exchange_step);
+    mark_init(&x->dead, exchange_free);
+    channel_init(&x->client, worker->turn, &x->mark, &x->arena);
+    channel_init(&x->server, worker->turn, &x->mark, &x->arena);
+    x->request_flow = (struct flow){.source = &x->client, .sink = &x->server};
+    x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
+    connection_attach(connection, &x->client);
+    channel_deliver_head(&x->client, head);
+    x->request = x->client.head;
+    start_deadline(x);
+    metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
+    metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, 1);
+    return &x->client;
+}
+
+/* --- answers that weir makes itself */
+
+/* Lets go of the server's leg; its connection is kept for others when the protocol says so. */
+static void release_server(struct exchange *x, weir_result why)
+{
+    struct connection *connection = x->server.connection;
+    attempt_cancel(&x->attempt);
+    if (why == WEIR_OK)
+        channel_close(&x->server);
+    else
+        channel_abort(&x->server, why);
+    if (connection)
+        pool_put(x->worker->pool, connection);
+}
+
+static void make_way_for_answer(struct exchange *x)
+{
+    release_server(x, WEIR_CANCELLED);
+    channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
+    x->response = NULL;
+    x->progress = PROGRESS_ANSWERED;
+}
+
+/* After the response head has gone out the only honest signal is an abort. */
+static void answer_failure(struct exchange *x, weir_result cause)
+{
+    metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
+    if (x->response_sent) {
+        finish(x, cause);
+        return;
+    }
+    make_way_for_answer(x);
+    reply_for_cause(&x->server, cause, string_of(x->snapshot->via_name));
+}
+
+/* A filter answered or failed instead of continuing. */
+static void answer_for_filter(struct exchange *x, weir_answer answer)
+{
+    if (answer == WEIR_FAIL || x->response_sent) {
+        answer_failure(x, WEIR_INTERNAL);
+        return;
+    }
+    make_way_for_answer(x);
+    reply_with(&x->server, x->filter_status, x->filter_text);
+}
+
+/* --- the request, on its way to a server */
+
+static void start_attempt(struct exchange *x)
+{
+    x->progress = PROGRESS_ACQUIRING;
+    attempt_start(&x->attempt, x->worker, &x->target, &x->mark);
+}
+
+static void step_begun(struct exchange *x)
+{
+    weir_head *head = &x->request->view;
+    if (head->kind == WEIR_MALFORMED_REQUEST) {
+        answer_failure(x, head->error);
+        return;
+    }
+    weir_answer answer = filters_run(x, HOOK_OPEN);
+    if (answer == WEIR_CONTINUE)
+        answer = filters_run(x, HOOK_REQUEST);
+    if (answer != WEIR_CONTINUE) {
+        answer_for_filter(x, answer);
+        return;
+    }
+    uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
+    weir_result rc = route_pick(x->snapshot, head, turn, &x->target);
+    if (rc != WEIR_OK) {
+        answer_failure(x, rc);
+        return;
+    }
+    if (head->kind != WEIR_TUNNEL)
+        hop_request(x->request, string_of(x->snapshot->via_name));
+    start_attempt(x);
+}
+
+static void send_request_head(struct exchange *x)
+{
+    bool whole = x->client.incoming_ended && relay_drained(&x->request_flow) && !x->client.trailers;
+    bool end = whole && x->request->view.kind != WEIR_TUNNEL;
+    x->progress = PROGRESS_SENT;
+    x->request_flow.ended = end;
+    weir_result rc = channel_head(&x->server, x->request, end ? WEIR_END : 0);
+    if (rc == WEIR_REFUSED)
+        channel_fail(&x->server, WEIR_REFUSED, true);
+}
+
+static void step_acquiring(struct exchange *x)
+{
+    enum attempt_state state = attempt_step(&x->attempt, x->worker, &x->target);
+    if (state == ATTEMPT_FAILED) {
+        answer_failure(x, x->attempt.error);
+        return;
+    }
+    if (state != ATTEMPT_READY)
+        return;
+    connection_attach(x->attempt.connection, &x->server);
+    weir_answer answer = filters_run(x, HOOK_UPSTREAM);
+    if (answer == WEIR_CONTINUE)
+        send_request_head(x);
+    else
+        answer_for_filter(x, answer);
+}
+
+/* The server's leg died. What it delivered before is still passed on. */
+static void step_server_failed(struct exchange *x)
+{
+    weir_result why = x->server.failed;
+    bool may = !x->response_sent && attempt_may_repeat(&x->attempt, &x->server,
+                                                       x->request->view.method,
+                                                       x->server.sent_bytes);
+    if (may) {
+        release_server(x, why);
+        channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
+        x->request_flow.in_transit = 0;
+        start_attempt(x);
+    } else if (!x->server.head && !x->response_sent) {
+        answer_failure(x, why);
+    } else if (relay_drained(&x->response_flow)) {
+        metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
+        finish(x, why);
+    }
+}
+
+static void step_request(struct exchange *x)
+{
+    if (x->progress == PROGRESS_BEGUN)
+        step_begun(x);
+    if (x->progress == PROGRESS_ACQUIRING)
+        step_acquiring(x);
+}
+
+/* --- the response, on its way to the client */
+
+static void pass_interim(struct exchange *x)
+{
+    while (x->server.interim) {
+        struct head *interim = x->server.interim;
+        x->server.interim = interim->next;
+        hop_response(interim, string_of(x->snapshot->via_name));
+        channel_interim(&x->client, interim);
+    }
+}
+
+static void send_response_head(struct exchange *x)
+{
+    bool end = x->server.incoming_ended && relay_drained(&x->response_flow) &&
+               !x->server.trailers && x->response->view.kind != WEIR_TUNNEL;
+    x->response_sent = true;
+    x->tunnel = x->response->view.kind == WEIR_TUNNEL;
+    x->response_flow.ended = end;
+    channel_head(&x->client, x->response, end ? WEIR_END : 0);
+}
+
+static void step_response(struct exchange *x)
+{
+    if (x->response_sent || !channel_open(&x->client))
+        return;
+    pass_interim(x);
+    if (!x->server.head)
+        return;
+    TRACE();
+    x->response = x->server.head;
+    weir_answer answer = filters_run(x, HOOK_RESPONSE);
+    if (answer != WEIR_CONTINUE && x->progress != PROGRESS_ANSWERED) {
+        answer_for_filter(x, answer);
+        return; /* the answer marked us: it is sent in the next step, past the filters */
+    }
+    if (x->progress != PROGRESS_ANSWERED && x->response->view.kind != WEIR_TUNNEL)
+        hop_response(x->response, string_of(x->snapshot->via_name));
+    send_response_head(x);
+}
+
+/* --- both directions */
+
+static void step_flows(struct exchange *x)
+{
+    bool moved = false;
+    if (x->progress == PROGRESS_SENT && channel_open(&x->server))
+        moved |= relay_pump(&x->request_flow);
+    if (x->response_sent && channel_open(&x->client))
+        moved |= relay_pump(&x->response_flow);
+    if (moved)
+        x->active_ms = loop_now_ms(x->worker->loop);
+    bool more = x->response_sent && x->server.incoming.count && x->client.credit;
+    more |= x->progress == PROGRESS_SENT && x->client.incoming.count && x->server.credit;
+    if (more) /* the step's share was used up: go on in the next turn */
+        turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
+}
+
+/* A complete answer ends the exchange; a tunnel waits for both directions. */
+static bool over(const struct exchange *x)
+{
+    return x->response_flow.ended && (x->request_flow.ended || !x->tunnel);
+}
+
+static void exchange_step(struct mark *mark)
+{
+    struct exchange *x = CONTAINER(mark, struct exchange, mark);
+    TRACE();
+    if (x->finished)
+        return;
+    if (x->client.failed != WEIR_OK) {
+        finish(x, x->client.failed);
+        return;
+    }
+    step_request(x);
+    step_response(x);
+    step_flows(x);
+    if (over(x))
+        finish(x, WEIR_OK);
+    else if (x->server.failed != WEIR_OK)
+        step_server_failed(x);
+}
+
+/* --- time limits */
+
+static uint32_t limit_ms(const struct exchange *x)
+{
+    const struct timeouts *timeouts = &x->snapshot->timeouts;
+    if (x->tunnel)
+        return timeouts->tunnel_idle;
+    bool waiting = x->progress == PROGRESS_SENT && x->request_flow.ended && !x->server.head;
+    return waiting ? timeouts->response_head : timeouts->exchange_idle;
+}
+
+static void on_deadline(struct wheel_entry *entry)
+{
+    struct exchange *x = CONTAINER(entry, struct exchange, deadline);
+    uint32_t limit = limit_ms(x);
+    if (!limit)
+        return;
+    uint64_t due_ms = x->active_ms + limit;
+    if (due_ms > loop_now_ms(x->worker->loop)) {
+        wheel_set(x->worker->wheel, &x->deadline, due_ms);
+        return;
+    }
+    if (x->progress == PROGRESS_SENT && !x->server.head)
+        channel_fail(&x->server, WEIR_RESPONSE_TIMEOUT, false);
+    else
+        channel_fail(&x->client, WEIR_IDLE_TIMEOUT, false);
+}
+
+/* --- end */
+
+static void log_end(struct exchange *x, weir_result why)
+{
+    if (!log_wanted(LOG_DEBUG))
+        return;
+    const weir_head *request = &x->request->view;
+    log_write(LOG_DEBUG, "exchange: %.*s %.*s %u, %llu bytes up, %llu down, %s, %llu us",
+              (int)request->method.length, request->method.bytes, (int)request->authority.length,
+              request->authority.bytes, x->response_sent ? x->response->view.status : 0,
+              (unsigned long long)x->client.received_bytes,
+              (unsigned long long)x->client.sent_bytes, cause_name(why),
+              (unsigned long long)(loop_now_us(x->worker->loop) - x->start_us));
+}
+
+/* `why`: WEIR_OK when everything was passed on; else both legs are aborted honestly. */
+static void finish(struct exchange *x, weir_result why)
+{
+    TRACE();
+    log_end(x, why);
+    metric_add(&x->worker->metrics, METRIC_REQUEST_BYTES, (int64_t)x->client.received_bytes);
+    metric_add(&x->worker->metrics, METRIC_RESPONSE_BYTES, (int64_t)x->client.sent_bytes);
+    release_server(x, why == WEIR_OK ? WEIR_OK : WEIR_CANCELLED);
+    if (why == WEIR_OK)
+        channel_close(&x->client);
+    else
+        channel_abort(&x->client, why);
+    filters_close(x);
+    wheel_clear(&x->deadline);
+    x->finished = true;
+    turn_mark(x->worker->turn, TURN_DEAD, &x->dead);
+}
+
+static void exchange_free(struct mark *mark)
+{
+    struct exchange *x = CONTAINER(mark, struct exchange, dead);
+    struct worker *worker = x->worker;
+    turn_unmark(worker->turn, TURN_EXCHANGES, &x->mark);
+    metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, -1);
+    arena_deinit(&x->arena);
+    if (worker->free_exchange_count == EXCHANGES_KEPT) {
+        memory_free(x);
+        return;
+    }
+    x->next_free = worker->free_exchanges;
+    worker->free_exchanges = x;
+    worker->free_exchange_count++;
+}
+
+void exchange_start(const struct filter_chain *chain)
+{
+    current_chain = chain ? chain : &empty_chain;
+    connection_hooks.on_exchange = exchange_begin;
+}
+
+void exchange_worker_deinit(struct worker *worker)
+{
+    while (worker->free_exchanges) {
+        struct exchange *x = worker->free_exchanges;
+        worker->free_exchanges = x->next_free;
+        memory_free(x);
+    }
+    worker->free_exchange_count = 0;
+}

@@ -1,0 +1,49 @@
+/* core/exchange/exchange.h - one request and its answer: START HERE
+ *
+ * A client channel joined to a server channel by two flows. Events only store and mark; the step
+ * reads what is there and does what can be done. Everything that is the same for all protocols
+ * lives here: filters, routing, retries, time limits, the answer to every failure. */
+#ifndef CORE_EXCHANGE_EXCHANGE_H
+#define CORE_EXCHANGE_EXCHANGE_H
+
+#include "core/connection/connection.h"
+#include "core/exchange/filters.h"
+#include "core/exchange/relay.h"
+#include "core/upstream/attempt.h"
+
+/* How far the request has come. */
+enum progress {
+    PROGRESS_BEGUN,     /* filters have not seen it */
+    PROGRESS_ACQUIRING, /* routed; waits for a server connection */
+    PROGRESS_SENT,      /* its head went to the server */
+    PROGRESS_ANSWERED   /* weir or a filter answers: nothing goes to a server any more */
+};
+
+struct exchange {
+    struct mark mark, dead; /* in the turn's lists: to be stepped, to be freed */
+    struct worker *worker;
+    const struct snapshot *snapshot;
+    const struct filter_chain *chain;
+    struct arena arena;
+    struct channel client, server;
+    struct flow request_flow, response_flow;
+    enum progress progress;
+    bool response_sent; /* the final head went to the client */
+    bool tunnel;        /* both directions carry bytes and end by themselves */
+    bool finished;      /* nothing more to do; freed at the end of the turn */
+    struct head *request, *response;
+    struct target target;
+    struct attempt attempt;
+    struct wheel_entry deadline;
+    uint64_t active_ms, start_us;
+    uint32_t filter_status; /* a filter's answer, 0: none */
+    weir_string filter_text;
+    struct exchange *next_free;
+};
+
+/* Sets connection_hooks.on_exchange and the chain that new exchanges use (NULL: an empty one). */
+void exchange_start(const struct filter_chain *chain);
+/* Frees the exchanges that the worker keeps for reuse. */
+void exchange_worker_deinit(struct worker *worker);
+
+#endif

@@ -1,0 +1,108 @@
+/* core/exchange/filters.c - runs the chain: forwards on requests, backwards on responses */
+#include "core/exchange/filters.h"
+
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/exchange/exchange.h"
+
+typedef weir_answer (*hook_function)(weir_exchange *exchange);
+
+static hook_function hook_of(const weir_filter *filter, enum filter_hook hook)
+{
+    switch (hook) {
+    case HOOK_OPEN:
+        return filter->open;
+    case HOOK_REQUEST:
+        return filter->request;
+    case HOOK_UPSTREAM:
+        return filter->upstream;
+    case HOOK_RESPONSE:
+        return filter->response;
+    case HOOK_CLOSE:
+    case HOOKS:
+        break;
+    }
+    return NULL;
+}
+
+static void add(struct filter_chain *chain, enum filter_hook hook, const weir_filter *filter)
+{
+    chain->lists[hook][chain->counts[hook]++] = filter;
+}
+
+void filter_chain_build(struct filter_chain *chain, const weir_filter *const *filters,
+                        uint32_t count)
+{
+    memset(chain, 0, sizeof *chain);
+    for (uint32_t i = 0; i < count && i < CHAIN_FILTERS_MOST; i++) {
+        for (int hook = HOOK_OPEN; hook < HOOK_RESPONSE; hook++)
+            if (hook_of(filters[i], (enum filter_hook)hook))
+                add(chain, (enum filter_hook)hook, filters[i]);
+        const weir_filter *backwards = filters[count - 1 - i];
+        if (backwards->response)
+            add(chain, HOOK_RESPONSE, backwards);
+        if (backwards->close)
+            add(chain, HOOK_CLOSE, backwards);
+    }
+}
+
+static weir_exchange *public_of(struct exchange *exchange)
+{
+    return (weir_exchange *)exchange;
+}
+
+static struct exchange *of(weir_exchange *public)
+{
+    return (struct exchange *)public;
+}
+
+weir_answer filters_run(struct exchange *exchange, enum filter_hook hook)
+{
+    const struct filter_chain *chain = exchange->chain;
+    TRACE();
+    for (uint32_t i = 0; i < chain->counts[hook]; i++) {
+        weir_answer answer = hook_of(chain->lists[hook][i], hook)(public_of(exchange));
+        if (answer == WEIR_RESPOND && exchange->filter_status)
+            return WEIR_RESPOND;
+        if (answer != WEIR_CONTINUE) {
+            log_write(LOG_WARNING, "filter %s failed", chain->lists[hook][i]->name);
+            return WEIR_FAIL;
+        }
+    }
+    return WEIR_CONTINUE;
+}
+
+void filters_close(struct exchange *exchange)
+{
+    const struct filter_chain *chain = exchange->chain;
+    for (uint32_t i = 0; i < chain->counts[HOOK_CLOSE]; i++)
+        chain->lists[HOOK_CLOSE][i]->close(public_of(exchange));
+}
+
+static const weir_head *host_request_head(weir_exchange *public)
+{
+    return &of(public)->request->view;
+}
+
+static const weir_head *host_response_head(weir_exchange *public)
+{
+    return of(public)->response ? &of(public)->response->view : NULL;
+}
+
+static weir_result host_respond(weir_exchange *public, uint32_t status, weir_string text)
+{
+    struct exchange *exchange = of(public);
+    if (status < 200 || status > 599 || exchange->filter_status || exchange->response_sent)
+        return WEIR_INVALID;
+    exchange->filter_status = status;
+    exchange->filter_text = arena_copy(&exchange->arena, text);
+    return WEIR_OK;
+}
+
+const weir_filter_host exchange_filter_host = {
+    .size = sizeof exchange_filter_host,
+    .request_head = host_request_head,
+    .response_head = host_response_head,
+    .respond = host_respond,
+};

@@ -1,0 +1,132 @@
+/* core/exchange/hop.c - what a proxy must change in heads: fields of one connection, Host, Via */
+#include "core/exchange/hop.h"
+
+#include "core/base/log.h"
+#include "core/base/string.h"
+
+/* Fields that no Connection field may take away: they say what the message is. */
+static bool essential(enum field_id id)
+{
+    return id == FIELD_HOST || id == FIELD_CONTENT_LENGTH || id == FIELD_VIA ||
+           id == FIELD_TRANSFER_ENCODING || id == FIELD_CONNECTION;
+}
+
+static void remove_named(struct head *head, weir_string name)
+{
+    for (uint32_t i = 0; i < head->count; i++)
+        if (!essential(head->ids[i]) && head->ids[i] != FIELD_REMOVED && head->ids[i] != FIELD_TE &&
+            string_equal_nocase(head->fields[i].name, name))
+            head_remove(head, i);
+}
+
+static void remove_listed(struct head *head, weir_string list)
+{
+    weir_string element;
+    while (string_next_element(&list, &element))
+        remove_named(head, element);
+}
+
+/* TE says what one connection can take; of it only "trailers" is a wish that a proxy passes on. */
+static bool wants_trailers(weir_string list)
+{
+    weir_string element;
+    while (string_next_element(&list, &element))
+        if (string_equal_nocase(element, WEIR_STRING("trailers")))
+            return true;
+    return false;
+}
+
+static void keep_only_trailers(struct head *head, uint32_t index)
+{
+    if (wants_trailers(head->fields[index].value))
+        head_set_value(head, index, WEIR_STRING("trailers"));
+    else
+        head_remove(head, index);
+}
+
+static bool of_one_connection(enum field_id id)
+{
+    switch (id) {
+    case FIELD_CONNECTION:
+    case FIELD_KEEP_ALIVE:
+    case FIELD_PROXY_CONNECTION:
+    case FIELD_TRANSFER_ENCODING:
+    case FIELD_UPGRADE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void remove_hop_by_hop(struct head *head)
+{
+    for (uint32_t i = 0; i < head->count; i++)
+        if (head->ids[i] == FIELD_CONNECTION)
+            remove_listed(head, head->fields[i].value);
+    for (uint32_t i = 0; i < head->count; i++) {
+        if (of_one_connection(head->ids[i]))
+            head_remove(head, i);
+        else if (head->ids[i] == FIELD_TE)
+            keep_only_trailers(head, i);
+    }
+}
+
+/* Appends to the last Via, so that the order of the hops stays, or adds one. */
+static void add_via(struct head *head, weir_string via_name)
+{
+    weir_string version = head->view.version;
+    int last = -1;
+    for (int i = head_find(head, FIELD_VIA, 0); i >= 0; i = head_find(head, FIELD_VIA, (uint32_t)i + 1))
+        last = i;
+    weir_string value =
+        last < 0 ? arena_format(head->arena, "%.*s %.*s", (int)version.length, version.bytes,
+                                (int)via_name.length, via_name.bytes)
+                 : arena_format(head->arena, "%.*s, %.*s %.*s",
+                                (int)head->fields[last].value.length, head->fields[last].value.bytes,
+                                (int)version.length, version.bytes, (int)via_name.length,
+                                via_name.bytes);
+    if (last < 0)
+        head_append(head, WEIR_STRING("Via"), value);
+    else
+        head_set_value(head, (uint32_t)last, value);
+}
+
+/* RFC 9112 3.2.2: an absolute target's authority replaces whatever Host said. */
+static void agree_on_host(struct head *head)
+{
+    weir_string authority = head->view.authority;
+    int host = head_find(head, FIELD_HOST, 0);
+    if (host < 0)
+        head_prepend(head, WEIR_STRING("Host"), authority);
+    else if (!string_equal(head->fields[host].value, authority))
+        head_set_value(head, (uint32_t)host, authority);
+}
+
+void hop_request(struct head *head, weir_string via_name)
+{
+    TRACE();
+    remove_hop_by_hop(head);
+    for (uint32_t i = 0; i < head->count; i++)
+        if (head->ids[i] == FIELD_PROXY_AUTHORIZATION)
+            head_remove(head, i); /* meant for this proxy */
+    head_compact(head);
+    agree_on_host(head);
+    add_via(head, via_name);
+}
+
+void hop_response(struct head *head, weir_string via_name)
+{
+    TRACE();
+    remove_hop_by_hop(head);
+    head_compact(head);
+    add_via(head, via_name);
+}
+
+/* RFC 9110 6.5.1: fields that frame, route or authenticate have no business in trailers. */
+void hop_trailers(struct head *trailers)
+{
+    for (uint32_t i = 0; i < trailers->count; i++)
+        if (trailers->ids[i] != FIELD_OTHER && trailers->ids[i] != FIELD_VIA)
+            head_remove(trailers, i);
+    head_compact(trailers);
+}

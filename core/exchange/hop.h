@@ -1,0 +1,13 @@
+/* core/exchange/hop.h - what a proxy must change in heads: fields of one connection, Host, Via
+ *
+ * RFC 9110 7.6.1 (Connection), 7.2 (Host), 7.6.3 (Via); RFC 9112 3.2.2. */
+#ifndef CORE_EXCHANGE_HOP_H
+#define CORE_EXCHANGE_HOP_H
+
+#include "core/connection/head.h"
+
+void hop_request(struct head *head, weir_string via_name);
+void hop_response(struct head *head, weir_string via_name);
+void hop_trailers(struct head *trailers);
+
+#endif

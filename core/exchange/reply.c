@@ -1,0 +1,126 @@
+/* core/exchange/reply.c - the answers that weir makes itself */
+#include "core/exchange/reply.h"
+
+#include "core/base/log.h"
+
+struct cause_entry {
+    weir_result cause;
+    uint32_t status;
+    const char *error; /* of Proxy-Status; NULL: no answer, the exchange just ends */
+    const char *text;
+};
+
+static const struct cause_entry causes[] = {
+    {WEIR_DNS_ERROR, 502, "dns_error", "The name of the server could not be resolved.\n"},
+    {WEIR_CONNECTION_REFUSED, 502, "connection_refused", "The server refused the connection.\n"},
+    {WEIR_UNROUTABLE, 502, "destination_ip_unroutable", "There is no route to the server.\n"},
+    {WEIR_CONNECTION_TIMEOUT, 504, "connection_timeout", "The server could not be reached in time.\n"},
+    {WEIR_CONNECTION_TERMINATED, 502, "connection_terminated",
+     "The server closed the connection before it had answered.\n"},
+    {WEIR_SERVER_PROTOCOL_ERROR, 502, "http_protocol_error",
+     "The server's answer was not understood.\n"},
+    {WEIR_RESPONSE_TIMEOUT, 504, "http_response_timeout", "The server did not answer in time.\n"},
+    {WEIR_ADDRESS_PROHIBITED, 403, "destination_ip_prohibited",
+     "Access to this address is not allowed.\n"},
+    {WEIR_DENIED, 403, "http_request_denied", "Access is not allowed.\n"},
+    {WEIR_LIMIT_REACHED, 503, "connection_limit_reached", "Too many connections.\n"},
+    {WEIR_MALFORMED, 400, "http_request_error", "The request is malformed.\n"},
+    {WEIR_NOT_A_PROXY_REQUEST, 400, "http_request_error",
+     "This is a proxy: the request must name its target in absolute form (http://host/path).\n"},
+    {WEIR_HEAD_TIMEOUT, 408, "http_request_error", "The request did not come in time.\n"},
+    {WEIR_TARGET_TOO_LONG, 414, "http_request_error", "The request target is too long.\n"},
+    {WEIR_HEAD_TOO_LARGE, 431, "http_request_error", "The request's fields are too large.\n"},
+    {WEIR_VERSION_UNSUPPORTED, 505, "http_request_error", "This HTTP version is not supported.\n"},
+    {WEIR_NOT_IMPLEMENTED, 501, "http_request_error",
+     "This kind of request is not supported by this proxy.\n"},
+    {WEIR_LOOP, 508, "proxy_loop_detected", "The request came back to this proxy.\n"},
+    {WEIR_INTERNAL, 500, "proxy_internal_error", "The proxy failed.\n"},
+    {WEIR_OK, 0, "ok", NULL},
+    {WEIR_CANCELLED, 0, "cancelled", NULL},
+    {WEIR_RESET, 0, "reset", NULL},
+    {WEIR_TRUNCATED, 502, "connection_terminated",
+     "The server closed the connection before it had answered.\n"},
+    {WEIR_IDLE_TIMEOUT, 504, "http_response_timeout", "Nothing was received for too long.\n"},
+    {WEIR_STOPPING, 503, "connection_limit_reached", "The proxy is stopping.\n"},
+};
+
+static const struct cause_entry internal = {WEIR_INTERNAL, 500, "proxy_internal_error",
+                                            "The proxy failed.\n"};
+
+static const struct cause_entry *entry_of(weir_result cause)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (causes[i].cause == cause)
+            return &causes[i];
+    return &internal;
+}
+
+const char *cause_name(weir_result cause)
+{
+    return entry_of(cause)->error;
+}
+
+/* A local answer's channel: whatever it is sent, the request body, goes nowhere. */
+static void local_data(weir_channel *channel, const weir_slice *slices, uint32_t count,
+                       uint32_t flags)
+{
+    (void)channel, (void)slices, (void)count, (void)flags;
+}
+
+static void local_reset(weir_channel *channel, weir_result why)
+{
+    (void)channel, (void)why;
+}
+
+static void local_grant(weir_channel *channel, size_t bytes)
+{
+    (void)channel, (void)bytes;
+}
+
+static void local_close(weir_channel *channel)
+{
+    (void)channel;
+}
+
+static const weir_channel_operations local_operations = {
+    .size = sizeof local_operations,
+    .data = local_data,
+    .reset = local_reset,
+    .grant = local_grant,
+    .close = local_close,
+};
+
+static void deliver(struct channel *channel, struct head *head, weir_string text)
+{
+    channel->operations = &local_operations;
+    head->view.kind = WEIR_REQUEST;
+    head->view.version = WEIR_STRING("1.1");
+    head->view.content_length = (int64_t)text.length;
+    head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/plain"));
+    head_append(head, WEIR_STRING("Content-Length"),
+                arena_format(channel->arena, "%zu", text.length));
+    channel_deliver_head(channel, &head->view);
+    weir_slice body = {(const uint8_t *)text.bytes, text.length, NULL};
+    channel_deliver_data(channel, &body, WEIR_END);
+}
+
+void reply_for_cause(struct channel *channel, weir_result cause, weir_string name)
+{
+    const struct cause_entry *entry = entry_of(cause);
+    struct head *head = head_new(channel->arena);
+    TRACE();
+    if (!entry->status)
+        entry = &internal;
+    head->view.status = entry->status;
+    head_append(head, WEIR_STRING("Proxy-Status"),
+                arena_format(channel->arena, "%.*s; error=%s", (int)name.length, name.bytes,
+                             entry->error));
+    deliver(channel, head, (weir_string){entry->text, __builtin_strlen(entry->text)});
+}
+
+void reply_with(struct channel *channel, uint32_t status, weir_string text)
+{
+    struct head *head = head_new(channel->arena);
+    head->view.status = status;
+    deliver(channel, head, arena_copy(channel->arena, text));
+}

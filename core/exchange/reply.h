@@ -1,0 +1,18 @@
+/* core/exchange/reply.h - the answers that weir makes itself
+ *
+ * An answer is delivered through a channel like a server's, so filters, relay and log treat it the
+ * same. Short plain text that echoes nothing of the request; Proxy-Status (RFC 9209) says why. */
+#ifndef CORE_EXCHANGE_REPLY_H
+#define CORE_EXCHANGE_REPLY_H
+
+#include "core/connection/channel.h"
+
+/* Makes the channel (initialised, not attached) answer for that cause. `name` is weir's own. */
+void reply_for_cause(struct channel *channel, weir_result cause, weir_string name);
+/* The same with a given status and text: a filter's answer. */
+void reply_with(struct channel *channel, uint32_t status, weir_string text);
+
+/* The name of a cause in logs. */
+const char *cause_name(weir_result cause);
+
+#endif

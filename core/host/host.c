@@ -1,0 +1,59 @@
+/* core/host/host.c - the tables that plugins get from weir */
+#include "core/host/host.h"
+
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "core/base/log.h"
+#include "core/connection/connection.h"
+#include "core/exchange/filters.h"
+
+static const struct {
+    const char *name;
+    const void *table;
+} tables[] = {
+    {"weir.protocol/0", &connection_protocol_host},
+    {"weir.filter/0", &exchange_filter_host},
+};
+
+static const void *host_query(const char *name)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!strcmp(tables[i].name, name))
+            return tables[i].table;
+    return NULL;
+}
+
+static weir_buffer *host_buffer_new(size_t capacity, uint8_t **bytes)
+{
+    weir_buffer *buffer = buffer_new(capacity);
+    *bytes = buffer->bytes;
+    return buffer;
+}
+
+static void host_buffer_reference(weir_buffer *buffer)
+{
+    buffer_reference(buffer);
+}
+
+static void host_buffer_release(weir_buffer *buffer)
+{
+    buffer_release(buffer);
+}
+
+const weir_host *host_table(const char *version)
+{
+    static weir_host host = {
+        .size = sizeof host,
+        .abi_major = WEIR_ABI_MAJOR,
+        .abi_minor = WEIR_ABI_MINOR,
+        .query = host_query,
+        .buffer_new = host_buffer_new,
+        .buffer_reference = host_buffer_reference,
+        .buffer_release = host_buffer_release,
+        .tracing = &trace_on,
+        .trace = trace_visit,
+    };
+    host.version = version;
+    return &host;
+}

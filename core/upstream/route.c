@@ -1,0 +1,51 @@
+/* core/upstream/route.c - where an exchange goes: to the target itself, or to the fixed upstream */
+#include "core/upstream/route.h"
+
+#include "core/base/log.h"
+#include "core/base/string.h"
+#include "core/plugins/registry.h"
+
+enum { PORT_HTTP = 80, PORT_SMTP = 25 };
+
+static weir_result to_authority(weir_string text, uint16_t default_port, struct target *target)
+{
+    struct authority authority;
+    if (!authority_parse(text, &authority) || (!authority.port && !default_port))
+        return WEIR_MALFORMED;
+    target->host = authority.host;
+    target->port = authority.port ? authority.port : default_port;
+    return WEIR_OK;
+}
+
+static weir_result to_upstream(const struct upstream_group *group, uint32_t turn,
+                               struct target *target)
+{
+    target->protocol = registry_protocol("h1");
+    return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
+}
+
+/* A tunnel carries bytes that are nobody's message: the server's leg speaks no protocol. */
+static weir_result to_tunnel_end(const weir_head *request, struct target *target)
+{
+    target->protocol = registry_protocol("raw");
+    weir_result rc = to_authority(request->authority, 0, target);
+    if (rc == WEIR_OK && target->port == PORT_SMTP)
+        rc = WEIR_DENIED;
+    return rc;
+}
+
+weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,
+                       struct target *target)
+{
+    TRACE();
+    if (request->kind == WEIR_TUNNEL)
+        return snapshot->fixed_upstream ? WEIR_DENIED : to_tunnel_end(request, target);
+    if (snapshot->fixed_upstream)
+        return to_upstream(snapshot->fixed_upstream, turn, target);
+    if (!request->scheme.length)
+        return WEIR_NOT_A_PROXY_REQUEST;
+    if (!string_equal(request->scheme, WEIR_STRING("http")))
+        return WEIR_NOT_IMPLEMENTED;
+    target->protocol = registry_protocol("h1");
+    return to_authority(request->authority, PORT_HTTP, target);
+}
