@@ -1,0 +1,205 @@
+/* core/process/config.c - the configuration file and the command line become a snapshot */
+#include "core/process/config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/base/memory.h"
+#include "core/base/string.h"
+#include "core/process/config_keys.h"
+#include "core/process/nearest.h"
+
+/* --- what one value has to do with another */
+
+static void check_listeners(const struct snapshot *snapshot, const struct yaml_node *root,
+                            struct config_errors *errors)
+{
+    const struct yaml_node *list = yaml_child(root, "listen");
+    const struct yaml_node *item = list ? list->first : NULL;
+    for (uint32_t i = 0; item && i < snapshot->listener_count; i++, item = item->next) {
+        const struct yaml_node *address = yaml_child(item, "address");
+        for (uint32_t j = 0; address && j < i; j++)
+            if (value_same_listener(snapshot->listeners[i].address, snapshot->listeners[j].address))
+                yaml_mistake(errors, address, "is the same as that of listen[%u]; remove one", j);
+    }
+}
+
+static void fix_upstream(struct config *config, const struct yaml_node *root,
+                         struct config_errors *errors)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    const struct yaml_node *node = yaml_child(root, "fixed_upstream");
+    char hint[NEAREST_HINT_BYTES];
+    if (!node || !config->fixed_upstream)
+        return;
+    struct nearest nearest = nearest_to(string_of(config->fixed_upstream));
+    for (uint32_t i = 0; i < snapshot->upstream_count; i++) {
+        const struct upstream_group *known = &snapshot->upstreams[i];
+        if (!known->name)
+            continue;
+        if (!strcmp(known->name, config->fixed_upstream))
+            snapshot->fixed_upstream = known;
+        nearest_consider(&nearest, known->name);
+    }
+    if (!snapshot->fixed_upstream)
+        yaml_mistake(errors, node, "there is no upstream \"%s\"%s", config->fixed_upstream,
+                     nearest_hint(&nearest, hint));
+}
+
+/* A group without requests is a mistake: who wrote it wants no forward proxy. */
+static void check_groups(const struct snapshot *snapshot, const struct yaml_node *root,
+                         struct config_errors *errors)
+{
+    const struct upstream_group *fixed = snapshot->fixed_upstream;
+    const struct yaml_node *map = yaml_child(root, "upstream");
+    for (const struct yaml_node *node = map ? map->first : NULL; node; node = node->next) {
+        if (!fixed)
+            yaml_key_mistake(errors, node, "no request goes there; add \"fixed_upstream: %s\"",
+                             node->key.bytes);
+        else if (strcmp(node->key.bytes, fixed->name) != 0)
+            yaml_key_mistake(errors, node, "no request goes there; fixed_upstream is \"%s\"",
+                             fixed->name);
+    }
+}
+
+static void read_root(struct config *config, const struct yaml_node *root,
+                      const struct options *options, struct config_errors *errors)
+{
+    schema_read(&config_schema, root, config, &config->arena, errors);
+    if (root->kind != YAML_MAPPING)
+        return;
+    check_listeners(&config->snapshot, root, errors);
+    fix_upstream(config, root, errors);
+    if (!errors->count && !options->upstream)
+        check_groups(&config->snapshot, root, errors);
+}
+
+/* --- what is not in the file */
+
+static char *copy_text(struct arena *arena, const char *text)
+{
+    return memcpy(arena_allocate(arena, strlen(text) + 1), text, strlen(text) + 1);
+}
+
+static void set_listeners(struct config *config, const char *const *addresses, uint32_t count)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    snapshot->listeners = arena_allocate(&config->arena, count * sizeof *snapshot->listeners);
+    snapshot->listener_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        snapshot->listeners[i].address = copy_text(&config->arena, addresses[i]);
+}
+
+/* One more group, named after its only server. */
+static void set_upstream(struct config *config, const char *server)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    size_t old = snapshot->upstream_count * sizeof *snapshot->upstreams;
+    struct upstream_group *all = arena_allocate(&config->arena, old + sizeof *all);
+    struct upstream_group *added = all + snapshot->upstream_count;
+    if (old)
+        memcpy(all, snapshot->upstreams, old);
+    memset(added, 0, sizeof *added);
+    schema_set_standards(&config_group, added, &config->arena);
+    added->name = copy_text(&config->arena, server);
+    added->servers = arena_allocate(&config->arena, sizeof *added->servers);
+    added->servers[0] = added->name;
+    added->count = 1;
+    snapshot->upstreams = all;
+    snapshot->upstream_count++;
+    snapshot->fixed_upstream = added;
+}
+
+/* As many as the CPUs that this process may run on. */
+static uint32_t count_cpus(void)
+{
+    cpu_set_t sets[16]; /* 16384 CPUs: the kernel refuses room for fewer than it has */
+    if (sched_getaffinity(0, sizeof sets, sets) != 0)
+        return 1;
+    uint32_t count = (uint32_t)CPU_COUNT_S(sizeof sets, sets);
+    return count < WORKERS_MOST ? count : WORKERS_MOST;
+}
+
+/* The same in every snapshot of a process, so that a reload hides no loop. */
+static const char *via_name(void)
+{
+    static char name_of_process[sizeof "weir-01234567"];
+    uint32_t random = 0;
+    if (!name_of_process[0]) {
+        while (getrandom(&random, sizeof random, 0) < 0 && errno == EINTR)
+            ;
+        snprintf(name_of_process, sizeof name_of_process, "weir-%08x", random);
+    }
+    return name_of_process;
+}
+
+static void complete(struct config *config, const struct options *options)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    if (options->listener_count)
+        set_listeners(config, options->listeners, options->listener_count);
+    else if (!snapshot->listener_count)
+        set_listeners(config, (const char *const[]){CONFIG_STANDARD_LISTENER}, 1);
+    if (options->has_workers)
+        snapshot->workers = options->workers;
+    if (!snapshot->workers)
+        snapshot->workers = count_cpus();
+    if (options->upstream)
+        set_upstream(config, options->upstream);
+    snapshot->limits.size = sizeof snapshot->limits;
+    snapshot->via_name = copy_text(&config->arena, via_name());
+}
+
+/* --- the whole */
+
+static struct snapshot *make_snapshot(const struct yaml_node *root, const struct options *options,
+                                      struct config_errors *errors)
+{
+    struct config *config = memory_zeroed(sizeof *config);
+    arena_init(&config->arena, NULL, 0);
+    schema_set_standards(&config_schema, config, &config->arena);
+    if (root)
+        read_root(config, root, options, errors);
+    complete(config, options);
+    if (!errors->count)
+        return &config->snapshot;
+    snapshot_free(&config->snapshot);
+    return NULL;
+}
+
+static struct snapshot *from_document(struct yaml_document *document, const struct options *options,
+                                      struct config_errors *errors)
+{
+    if (!document)
+        return NULL;
+    struct snapshot *snapshot = make_snapshot(yaml_root(document), options, errors);
+    yaml_free(document);
+    return snapshot;
+}
+
+struct snapshot *config_read(weir_string text, const struct options *options,
+                             struct config_errors *errors)
+{
+    return from_document(yaml_parse(text, errors), options, errors);
+}
+
+struct snapshot *config_load(const char *file, const struct options *options,
+                             struct config_errors *errors)
+{
+    errors->file = file;
+    if (!file)
+        return make_snapshot(NULL, options, errors);
+    return from_document(yaml_load(file, errors), options, errors);
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    struct config *config = (struct config *)snapshot;
+    arena_deinit(&config->arena);
+    memory_free(config);
+}

@@ -1,0 +1,20 @@
+/* core/process/config.h - the configuration file and the command line become a snapshot */
+#ifndef CORE_PROCESS_CONFIG_H
+#define CORE_PROCESS_CONFIG_H
+
+#include "abi/weir.h"
+#include "core/base/snapshot.h"
+#include "core/process/config_errors.h"
+#include "core/process/options.h"
+
+/* [main] Options win over the file, the file over what is standard; `file` may be NULL. The
+ * snapshot is the caller's. NULL when anything is wrong: `errors` then says what, and is to be
+ * deinitialized in either case. errors->file borrows `file`. */
+struct snapshot *config_load(const char *file, const struct options *options,
+                             struct config_errors *errors);
+/* The same from text that was read already. */
+struct snapshot *config_read(weir_string text, const struct options *options,
+                             struct config_errors *errors);
+void snapshot_free(struct snapshot *snapshot); /* NULL is ignored */
+
+#endif

@@ -1,0 +1,196 @@
+/* core/process/options.c - the command line */
+#include "core/process/options.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/base/string.h"
+#include "core/process/nearest.h"
+
+struct parser {
+    char *const *next, *const *end; /* arguments not looked at yet */
+    struct options *options;
+    char *mistake;
+};
+
+struct option {
+    char letter;       /* 0: it has none */
+    const char *name;  /* "--listen" */
+    const char *value; /* what is to follow it, for messages; NULL: nothing */
+    const char *help;
+    /* False: there is something wrong with the value, and reported. */
+    bool (*take)(struct parser *parser, const struct option *option, const char *value);
+};
+
+static __attribute__((format(printf, 2, 3))) bool fail(struct parser *parser, const char *format,
+                                                       ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(parser->mistake, OPTIONS_MISTAKE_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool fail_value(struct parser *parser, const struct option *option, const char *value,
+                       const char *mistake)
+{
+    char shown[VALUE_TEXT_BYTES];
+    return fail(parser, "%s: \"%s\" %s", option->name, value_show(string_of(value), shown),
+                mistake);
+}
+
+static bool take_listen(struct parser *parser, const struct option *option, const char *value)
+{
+    struct options *options = parser->options;
+    const char *mistake = value_listen_mistake(string_of(value));
+    if (mistake)
+        return fail_value(parser, option, value, mistake);
+    if (options->listener_count == LISTENERS_MOST)
+        return fail(parser, "%s: more than %d addresses", option->name, LISTENERS_MOST);
+    for (uint32_t i = 0; i < options->listener_count; i++)
+        if (value_same_listener(options->listeners[i], value))
+            return fail_value(parser, option, value, "is given twice");
+    options->listeners[options->listener_count++] = value;
+    return true;
+}
+
+static bool take_config(struct parser *parser, const struct option *option, const char *value)
+{
+    if (parser->options->config_file)
+        return fail_value(parser, option, value, "is a second file; only one can be read");
+    parser->options->config_file = value;
+    return true;
+}
+
+static bool take_workers(struct parser *parser, const struct option *option, const char *value)
+{
+    uint64_t number = 0;
+    bool is_auto = !strcmp(value, "auto");
+    if (!is_auto &&
+        (!value_parse(string_of(value), value_plain, &number) || !number || number > WORKERS_MOST))
+        return fail_value(parser, option, value, "is not a number from 1 to 256, or auto");
+    parser->options->has_workers = true;
+    parser->options->workers = (uint32_t)number;
+    return true;
+}
+
+static bool take_upstream(struct parser *parser, const struct option *option, const char *value)
+{
+    const char *mistake = value_server_mistake(string_of(value));
+    if (mistake)
+        return fail_value(parser, option, value, mistake);
+    parser->options->upstream = value;
+    return true;
+}
+
+static bool take_version(struct parser *parser, const struct option *option, const char *value)
+{
+    parser->options->command = OPTIONS_VERSION;
+    return true;
+}
+
+static bool take_help(struct parser *parser, const struct option *option, const char *value)
+{
+    parser->options->command = OPTIONS_HELP;
+    return true;
+}
+
+static const struct option known[] = {
+    {'l', "--listen", "ADDR:PORT", "listen there; may be repeated", take_listen},
+    {'c', "--config", "FILE", "read the configuration from this YAML file", take_config},
+    {'w', "--workers", "N", "serve with that many threads; auto: one per CPU", take_workers},
+    {'u', "--upstream", "HOST:PORT", "send every request there: a reverse proxy", take_upstream},
+    {'h', "--help", NULL, "print this and exit", take_help},
+    {0, "--version", NULL, "print the version and exit", take_version},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static bool unknown_option(struct parser *parser, const char *argument)
+{
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = nearest_to(string_of(argument));
+    for (int i = 0; i < KNOWN; i++)
+        nearest_consider(&nearest, known[i].name);
+    return fail(parser, "unknown option \"%s\"%s", value_show(string_of(argument), shown),
+                nearest.best ? nearest_hint(&nearest, hint) : "; see weir --help");
+}
+
+/* "-l", "-lVALUE", "--listen" and "--listen=VALUE"; what follows the name, if any, goes to
+ * *attached. NULL: none of the known ones. */
+static const struct option *find_option(const char *argument, const char **attached)
+{
+    size_t length = strcspn(argument, "=");
+    *attached = argument[length] ? argument + length + 1 : NULL;
+    for (int i = 0; i < KNOWN; i++)
+        if (string_equal((weir_string){argument, length}, string_of(known[i].name)))
+            return &known[i];
+    *attached = argument[2] ? argument + 2 : NULL;
+    for (int i = 0; i < KNOWN; i++)
+        if (argument[1] == known[i].letter)
+            return &known[i];
+    return NULL;
+}
+
+static bool parse_option(struct parser *parser, const char *argument)
+{
+    const char *value;
+    const struct option *option = find_option(argument, &value);
+    if (!option || (value && !option->value))
+        return unknown_option(parser, argument);
+    if (option->value && !value) {
+        if (parser->next == parser->end)
+            return fail(parser, "%s needs %s", argument, option->value);
+        value = *parser->next++;
+    }
+    return option->take(parser, option, value);
+}
+
+static bool parse_word(struct parser *parser, const char *word)
+{
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = nearest_to(string_of(word));
+    nearest_consider(&nearest, "check");
+    if (strcmp(word, "check") != 0)
+        return fail(parser, "unknown command \"%s\"%s", value_show(string_of(word), shown),
+                    nearest.best ? nearest_hint(&nearest, hint) : "; a file is given with -c FILE");
+    if (parser->options->command == OPTIONS_RUN)
+        parser->options->command = OPTIONS_CHECK;
+    return true;
+}
+
+bool options_parse(int count, char *const *arguments, struct options *options,
+                   char mistake[OPTIONS_MISTAKE_BYTES])
+{
+    struct parser parser = {arguments + (count > 0), arguments + count, options, mistake};
+    bool fine = true;
+    memset(options, 0, sizeof *options);
+    while (fine && parser.next < parser.end) {
+        const char *argument = *parser.next++;
+        fine = argument[0] == '-' && argument[1] ? parse_option(&parser, argument)
+                                                 : parse_word(&parser, argument);
+    }
+    if (fine && options->command == OPTIONS_CHECK && !options->config_file)
+        return fail(&parser, "check needs a configuration: weir check -c FILE");
+    return fine;
+}
+
+void options_print_help(FILE *stream)
+{
+    fputs(
+        "weir: a forward proxy for HTTP/1.1\n"
+        "\n"
+        "usage: weir [OPTION]...      serve until SIGTERM; listens on 127.0.0.1:3128 if not told\n"
+        "       weir check -c FILE    say what is wrong with a configuration and exit\n"
+        "\n",
+        stream);
+    for (int i = 0; i < KNOWN; i++) {
+        const struct option *option = &known[i];
+        char letter[] = {option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+                         option->letter ? ',' : ' ', 0};
+        int width = (int)(22 - strlen(option->name));
+        fprintf(stream, "  %s %s %-*s%s\n", letter, option->name, width,
+                option->value ? option->value : "", option->help);
+    }
+    fputs("\nOptions win over the configuration file.\n", stream);
+}

@@ -1,0 +1,37 @@
+/* core/process/options.h - the command line */
+#ifndef CORE_PROCESS_OPTIONS_H
+#define CORE_PROCESS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/process/values.h"
+
+enum { OPTIONS_MISTAKE_BYTES = 256 };
+
+enum options_command {
+    OPTIONS_RUN,
+    OPTIONS_CHECK, /* load the configuration, say what is wrong with it, and end */
+    OPTIONS_VERSION,
+    OPTIONS_HELP,
+};
+
+/* Texts are borrowed from the arguments. */
+struct options {
+    enum options_command command;
+    const char *config_file; /* NULL: none */
+    const char *listeners[LISTENERS_MOST];
+    uint32_t listener_count; /* 0: as configured */
+    bool has_workers;
+    uint32_t workers;     /* 0: one per CPU */
+    const char *upstream; /* "host:port"; NULL: as configured */
+};
+
+/* Everything given is checked here. False: `mistake` is one line that says what is wrong. */
+bool options_parse(int count, char *const *arguments, struct options *options,
+                   char mistake[OPTIONS_MISTAKE_BYTES]);
+void options_print_help(FILE *stream);
+
+#endif

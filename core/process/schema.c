@@ -1,0 +1,318 @@
+/* core/process/schema.c - what may be written in a configuration, as data; checking and reading it
+ */
+#include "core/process/schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/string.h"
+#include "core/process/nearest.h"
+
+struct reader {
+    struct arena *arena;
+    struct config_errors *errors;
+};
+
+enum { NAMES_BYTES = 256 };
+
+static void read_value(const struct reader *reader, const struct schema_type *type,
+                       const struct yaml_node *node, void *into);
+static void set_standards(const struct reader *reader, const struct schema_type *type, void *into);
+
+/* Adds one more to a list of names for a message, cut when they are too many. */
+static void join(char names[NAMES_BYTES], const char *name)
+{
+    size_t length = strlen(names);
+    snprintf(names + length, NAMES_BYTES - length, "%s%s", length ? ", " : "", name);
+}
+
+/* --- numbers */
+
+static const char *or_word(const struct schema_type *type, char text[VALUE_TEXT_BYTES])
+{
+    text[0] = 0;
+    if (type->word)
+        snprintf(text, VALUE_TEXT_BYTES, ", or %s", type->word);
+    return text;
+}
+
+static void no_number(const struct reader *reader, const struct schema_type *type,
+                      const struct yaml_node *node)
+{
+    char shown[VALUE_TEXT_BYTES], word[VALUE_TEXT_BYTES];
+    yaml_mistake(reader->errors, node, "\"%s\" is not %s%s", value_show(node->text, shown),
+                 type->what, or_word(type, word));
+}
+
+static void out_of_range(const struct reader *reader, const struct schema_type *type,
+                         const struct yaml_node *node)
+{
+    char shown[VALUE_TEXT_BYTES], least[VALUE_TEXT_BYTES], most[VALUE_TEXT_BYTES];
+    char word[VALUE_TEXT_BYTES];
+    yaml_mistake(reader->errors, node, "%s is out of range; write %s to %s%s",
+                 value_show(node->text, shown), value_format(type->least, type->units, least),
+                 value_format(type->most, type->units, most), or_word(type, word));
+}
+
+static void read_number(const struct reader *reader, const struct schema_type *type,
+                        const struct yaml_node *node, void *into)
+{
+    uint64_t number = 0;
+    bool is_word = type->word && string_equal(node->text, string_of(type->word));
+    if (!is_word && !value_parse(node->text, type->units, &number)) {
+        no_number(reader, type, node);
+    } else if (!is_word && node->quoted && type->units == value_plain) {
+        yaml_mistake(reader->errors, node, "a number in quotes is text; leave out the quotes");
+    } else if (!is_word && (number < type->least || number > type->most)) {
+        out_of_range(reader, type, node);
+    } else {
+        uint32_t value = (uint32_t)number;
+        memcpy(into, &value, sizeof value);
+    }
+}
+
+/* --- words and other text */
+
+/* Which of the words it is; -1: none, reported. */
+static int find_word(const struct reader *reader, const char *const *words,
+                     const struct yaml_node *node)
+{
+    char shown[VALUE_TEXT_BYTES], known[NAMES_BYTES] = "", hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = nearest_to(node->text);
+    for (int i = 0; words[i]; i++) {
+        if (string_equal(node->text, string_of(words[i])))
+            return i;
+        nearest_consider(&nearest, words[i]);
+        join(known, words[i]);
+    }
+    yaml_mistake(reader->errors, node, "\"%s\" is not one of: %s%s", value_show(node->text, shown),
+                 known, nearest_hint(&nearest, hint));
+    return -1;
+}
+
+static void read_choice(const struct reader *reader, const struct schema_type *type,
+                        const struct yaml_node *node, void *into)
+{
+    int found = find_word(reader, type->words, node);
+    if (found >= 0)
+        memcpy(into, &(uint32_t){(uint32_t)found}, sizeof(uint32_t));
+}
+
+static void store_text(const struct reader *reader, weir_string text, void *into)
+{
+    char *copy = arena_allocate(reader->arena, text.length + 1);
+    memcpy(copy, text.bytes, text.length);
+    copy[text.length] = 0;
+    memcpy(into, &copy, sizeof copy);
+}
+
+static void read_text(const struct reader *reader, const struct schema_type *type,
+                      const struct yaml_node *node, void *into)
+{
+    char shown[VALUE_TEXT_BYTES];
+    const char *mistake = type->mistake ? type->mistake(node->text) : NULL;
+    if (mistake)
+        yaml_mistake(reader->errors, node, "\"%s\" %s", value_show(node->text, shown), mistake);
+    else if (!type->words || find_word(reader, type->words, node) >= 0)
+        store_text(reader, node->text, into);
+}
+
+/* --- sections */
+
+static const struct schema_key *find_key(const struct schema_type *type, weir_string name)
+{
+    for (const struct schema_key *key = type->keys; key->name; key++)
+        if (string_equal(name, string_of(key->name)))
+            return key;
+    return NULL;
+}
+
+static const char *list_keys(const struct schema_type *type, char names[NAMES_BYTES])
+{
+    names[0] = 0;
+    for (const struct schema_key *key = type->keys; key->name; key++)
+        join(names, key->name);
+    return names;
+}
+
+/* The known key that an unknown one is most likely to mean. */
+static struct nearest find_meant(const struct schema_type *type, weir_string name)
+{
+    struct nearest nearest = nearest_to(name);
+    for (const struct schema_key *key = type->keys; key->name; key++)
+        nearest_consider(&nearest, key->name);
+    return nearest;
+}
+
+static void unknown_key(const struct reader *reader, const struct schema_type *type,
+                        const struct yaml_node *node)
+{
+    char known[NAMES_BYTES], hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = find_meant(type, node->key);
+    if (nearest.best)
+        yaml_key_mistake(reader->errors, node, "unknown key%s", nearest_hint(&nearest, hint));
+    else
+        yaml_key_mistake(reader->errors, node, "unknown key; known here: %s",
+                         list_keys(type, known));
+}
+
+/* Also by a mistyped key, which is one mistake and not two. */
+static bool is_given(const struct schema_type *type, const struct schema_key *key,
+                     const struct yaml_node *node)
+{
+    for (const struct yaml_node *child = node->first; child; child = child->next)
+        if (find_meant(type, child->key).best == key->name)
+            return true;
+    return false;
+}
+
+static void read_section(const struct reader *reader, const struct schema_type *type,
+                         const struct yaml_node *node, void *into)
+{
+    for (const struct yaml_node *child = node->first; child; child = child->next) {
+        const struct schema_key *key = find_key(type, child->key);
+        if (key)
+            read_value(reader, key->type, child, (char *)into + key->offset);
+        else
+            unknown_key(reader, type, child);
+    }
+    for (const struct schema_key *key = type->keys; key->name; key++)
+        if (key->required && !is_given(type, key, node))
+            yaml_mistake(reader->errors, node, "\"%s\" is missing", key->name);
+}
+
+/* --- lists and maps */
+
+/* Room for the items, zeroed and stored. NULL: there are none, or too few or many, reported. */
+static char *make_items(const struct reader *reader, const struct schema_type *type,
+                        const struct yaml_node *node, void *into)
+{
+    if (node->count < type->least || node->count > type->most) {
+        yaml_mistake(reader->errors, node, "has %u entries; it must have %u to %u", node->count,
+                     (unsigned)type->least, (unsigned)type->most);
+        return NULL;
+    }
+    if (!node->count)
+        return NULL;
+    char *items = arena_allocate(reader->arena, node->count * type->size);
+    memset(items, 0, node->count * type->size);
+    memcpy(into, &items, sizeof items);
+    memcpy((char *)into + sizeof items, &node->count, sizeof node->count);
+    return items;
+}
+
+static void read_list(const struct reader *reader, const struct schema_type *type,
+                      const struct yaml_node *node, void *into)
+{
+    char *item = make_items(reader, type, node, into);
+    if (!item)
+        return;
+    for (const struct yaml_node *child = node->first; child; child = child->next) {
+        set_standards(reader, type->item, item);
+        read_value(reader, type->item, child, item);
+        item += type->size;
+    }
+}
+
+static void read_map(const struct reader *reader, const struct schema_type *type,
+                     const struct yaml_node *node, void *into)
+{
+    char *item = make_items(reader, type, node, into);
+    if (!item)
+        return;
+    for (const struct yaml_node *child = node->first; child; child = child->next) {
+        set_standards(reader, type->item, item);
+        const char *mistake = type->mistake(child->key);
+        if (mistake)
+            yaml_key_mistake(reader->errors, child, "%s", mistake);
+        else
+            store_text(reader, child->key, item);
+        read_value(reader, type->item, child, item);
+        item += type->size;
+    }
+}
+
+/* --- any value */
+
+static const enum yaml_kind kind_wanted[] = {
+    [SCHEMA_NUMBER] = YAML_TEXT,     [SCHEMA_CHOICE] = YAML_TEXT, [SCHEMA_TEXT] = YAML_TEXT,
+    [SCHEMA_SECTION] = YAML_MAPPING, [SCHEMA_LIST] = YAML_LIST,   [SCHEMA_MAP] = YAML_MAPPING,
+};
+
+static const char *const kind_names[] = {
+    [YAML_TEXT] = "a single value",
+    [YAML_LIST] = "a list",
+    [YAML_MAPPING] = "keys and values",
+};
+
+/* "workers:2" */
+static bool lacks_space(const struct schema_type *type, weir_string text)
+{
+    const char *colon = text.length ? memchr(text.bytes, ':', text.length) : NULL;
+    return colon && type->kind == SCHEMA_SECTION &&
+           find_key(type, (weir_string){text.bytes, (size_t)(colon - text.bytes)});
+}
+
+/* What people most often forgot when a value is of another kind than they thought. */
+static const char *kind_remedy(const struct schema_type *type, const struct yaml_node *node)
+{
+    if (type->kind == SCHEMA_LIST)
+        return "; begin each entry with \"- \"";
+    return lacks_space(type, node->text) ? "; put a space after the colon" : "";
+}
+
+static void wrong_kind(const struct reader *reader, const struct schema_type *type,
+                       const struct yaml_node *node)
+{
+    char names[NAMES_BYTES];
+    bool is_section = type->kind == SCHEMA_SECTION;
+    enum yaml_kind wanted = kind_wanted[type->kind];
+    if (node->kind == YAML_EMPTY)
+        yaml_mistake(reader->errors, node, "has no value; give it one or leave it out");
+    else
+        yaml_mistake(reader->errors, node, "must be %s%s%s%s, not %s%s", kind_names[wanted],
+                     is_section ? " (" : "", is_section ? list_keys(type, names) : "",
+                     is_section ? ")" : "", kind_names[node->kind], kind_remedy(type, node));
+}
+
+static void read_value(const struct reader *reader, const struct schema_type *type,
+                       const struct yaml_node *node, void *into)
+{
+    static void (*const read[])(const struct reader *reader, const struct schema_type *type,
+                                const struct yaml_node *node, void *into) = {
+        [SCHEMA_NUMBER] = read_number,   [SCHEMA_CHOICE] = read_choice, [SCHEMA_TEXT] = read_text,
+        [SCHEMA_SECTION] = read_section, [SCHEMA_LIST] = read_list,     [SCHEMA_MAP] = read_map,
+    };
+    if (node->kind == kind_wanted[type->kind])
+        read[type->kind](reader, type, node, into);
+    else
+        wrong_kind(reader, type, node);
+}
+
+static void set_standards(const struct reader *reader, const struct schema_type *type, void *into)
+{
+    if (type->kind != SCHEMA_SECTION)
+        return;
+    for (const struct schema_key *key = type->keys; key->name; key++) {
+        void *value = (char *)into + key->offset;
+        if (key->type->kind == SCHEMA_SECTION)
+            set_standards(reader, key->type, value);
+        else if (key->standard && kind_wanted[key->type->kind] == YAML_TEXT)
+            read_value(reader, key->type,
+                       &(struct yaml_node){.kind = YAML_TEXT, .text = string_of(key->standard)},
+                       value);
+    }
+}
+
+void schema_set_standards(const struct schema_type *section, void *into, struct arena *arena)
+{
+    struct config_errors errors = {0};
+    set_standards(&(struct reader){arena, &errors}, section, into);
+    config_errors_deinit(&errors);
+}
+
+void schema_read(const struct schema_type *type, const struct yaml_node *node, void *into,
+                 struct arena *arena, struct config_errors *errors)
+{
+    read_value(&(struct reader){arena, errors}, type, node, into);
+}

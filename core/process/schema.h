@@ -1,0 +1,65 @@
+/* core/process/schema.h - what may be written in a configuration, as data; checking and reading it
+ *
+ * A schema_type says how one kind of value is written, what range it has and how it lies in memory.
+ * One description checks the file and fills a struct with it, so the two cannot disagree.
+ *
+ * In memory a value is, at its key's offset in the struct of its section:
+ *   SCHEMA_NUMBER   uint32_t, in the smallest unit (milliseconds, bytes)
+ *   SCHEMA_CHOICE   uint32_t or an enum: which of `words`
+ *   SCHEMA_TEXT     char *
+ *   SCHEMA_SECTION  its keys, at their offsets; the section's own offset is added
+ *   SCHEMA_LIST     a pointer to the items, directly followed by uint32_t: how many
+ *   SCHEMA_MAP      likewise; an item is a section whose struct begins with char *, its name */
+#ifndef CORE_PROCESS_SCHEMA_H
+#define CORE_PROCESS_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/memory.h"
+#include "core/process/config_errors.h"
+#include "core/process/values.h"
+#include "core/process/yaml.h"
+
+enum schema_kind {
+    SCHEMA_NUMBER,
+    SCHEMA_CHOICE,
+    SCHEMA_TEXT,
+    SCHEMA_SECTION,
+    SCHEMA_LIST,
+    SCHEMA_MAP,
+};
+
+struct schema_key;
+
+struct schema_type {
+    enum schema_kind kind;
+    const char *what;               /* of numbers, for messages: "a duration such as 10s" */
+    const struct value_unit *units; /* of numbers */
+    uint64_t least, most;           /* of numbers: value; of lists and maps: how many */
+    const char *word;               /* of numbers: may be written instead, and stands for 0 */
+    const char *const *words;       /* of choices, ended by NULL; of texts: the only ones, if any */
+    const char *(*mistake)(weir_string text); /* of texts (may be NULL), and of a map's names */
+    const struct schema_type *item;           /* of lists and maps */
+    size_t size;                              /* of a list's or map's items, in memory */
+    const struct schema_key *keys;            /* of sections, ended by one without a name */
+};
+
+struct schema_key {
+    const char *name;
+    const struct schema_type *type;
+    size_t offset;
+    const char *standard; /* what holds when the key is absent, as one would write it */
+    bool required;
+    const char *help; /* one sentence */
+};
+
+/* Sets what has a standard, lists and maps aside. */
+void schema_set_standards(const struct schema_type *section, void *into, struct arena *arena);
+/* Reads the node into `into` and reports all mistakes in it; memory is the arena's. What is wrong
+ * or absent is left as it was. */
+void schema_read(const struct schema_type *type, const struct yaml_node *node, void *into,
+                 struct arena *arena, struct config_errors *errors);
+
+#endif

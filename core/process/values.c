@@ -1,0 +1,137 @@
+/* core/process/values.c - how single values are written, in the file and on the command line */
+#include "core/process/values.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/string.h"
+#include "core/io/address.h"
+
+const struct value_unit value_plain[] = {{"", 1}, {NULL, 0}};
+
+const struct value_unit value_durations[] = {
+    {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}, {NULL, 0},
+};
+
+const struct value_unit value_sizes[] = {
+    {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static const struct value_unit *find_unit(const struct value_unit *units, weir_string name)
+{
+    for (; units->name; units++)
+        if (string_equal(name, string_of(units->name)))
+            return units;
+    return NULL;
+}
+
+bool value_parse(weir_string text, const struct value_unit *units, uint64_t *value)
+{
+    size_t digits = 0;
+    while (digits < text.length && is_digit(text.bytes[digits]))
+        digits++;
+    const struct value_unit *unit =
+        find_unit(units, (weir_string){text.bytes + digits, text.length - digits});
+    if (!unit || !digits)
+        return false;
+    if (string_to_number((weir_string){text.bytes, digits}, UINT64_MAX / unit->factor, value))
+        *value *= unit->factor;
+    else
+        *value = UINT64_MAX;
+    return true;
+}
+
+const char *value_format(uint64_t value, const struct value_unit *units,
+                         char text[VALUE_TEXT_BYTES])
+{
+    const struct value_unit *largest = units;
+    for (; units->name; units++)
+        if (value && value % units->factor == 0)
+            largest = units;
+    snprintf(text, VALUE_TEXT_BYTES, "%" PRIu64 "%s", value / largest->factor, largest->name);
+    return text;
+}
+
+static bool has(weir_string text, const char *part)
+{
+    return memmem(text.bytes, text.length, part, strlen(part)) != NULL;
+}
+
+const char *value_listen_mistake(weir_string text)
+{
+    struct address address;
+    struct authority authority;
+    if (address_parse(text, &address))
+        return NULL;
+    if (has(text, "://"))
+        return "is a URL; write only the address and the port, such as 127.0.0.1:3128";
+    if (!authority_parse(text, &authority))
+        return "is not an address with its port, such as 127.0.0.1:3128 or \"[::1]:3128\"";
+    if (!address_from_literal(authority.host, 0, &address))
+        return "is a name, not an IP address; write for example 127.0.0.1:3128";
+    return "has no port; write for example 127.0.0.1:3128";
+}
+
+bool value_same_listener(const char *first, const char *second)
+{
+    struct address a, b;
+    return first && second && address_parse(string_of(first), &a) &&
+           address_parse(string_of(second), &b) && address_port(&a) && address_equal(&a, &b);
+}
+
+/* Whether the bracketed host is an IPv6 address; other hosts are names or IPv4 addresses. */
+static bool is_sound(const struct authority *authority)
+{
+    struct address address;
+    return !authority->bracketed || (address_from_literal(authority->host, 0, &address) &&
+                                     address.any.sa_family == AF_INET6);
+}
+
+const char *value_server_mistake(weir_string text)
+{
+    struct authority authority;
+    if (has(text, "://"))
+        return "is a URL; write only the host and the port, such as 127.0.0.1:9000";
+    if (!authority_parse(text, &authority) || !is_sound(&authority))
+        return "is not a host with its port, such as app.example:9000 or \"[::1]:9000\"";
+    return authority.port ? NULL : "has no port; write for example 127.0.0.1:9000";
+}
+
+static bool is_name_character(char c)
+{
+    return is_digit(c) || (character_lower(c) >= 'a' && character_lower(c) <= 'z') || c == '-' ||
+           c == '_';
+}
+
+const char *value_name_mistake(weir_string text)
+{
+    bool sound = text.length >= 1 && text.length <= 64;
+    for (size_t i = 0; sound && i < text.length; i++)
+        sound = is_name_character(text.bytes[i]);
+    return sound ? NULL : "is not a name of 1 to 64 letters, digits, - and _";
+}
+
+/* C0, DEL, and the C1 controls, which are two bytes in UTF-8. */
+static bool is_control(const unsigned char *at, size_t left)
+{
+    return at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && left > 1 && at[1] < 0xa0);
+}
+
+const char *value_show(weir_string value, char text[VALUE_TEXT_BYTES])
+{
+    const unsigned char *bytes = (const unsigned char *)value.bytes;
+    bool cut = value.length >= VALUE_TEXT_BYTES;
+    size_t length = cut ? VALUE_TEXT_BYTES - sizeof "..." : value.length;
+    while (cut && length && (bytes[length] & 0xc0) == 0x80)
+        length--;
+    for (size_t i = 0; i < length; i++)
+        text[i] = is_control(bytes + i, length - i) ? '?' : (char)bytes[i];
+    snprintf(text + length, VALUE_TEXT_BYTES - length, "%s", cut ? "..." : "");
+    return text;
+}

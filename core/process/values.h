@@ -1,0 +1,40 @@
+/* core/process/values.h - how single values are written, in the file and on the command line */
+#ifndef CORE_PROCESS_VALUES_H
+#define CORE_PROCESS_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/weir.h"
+
+enum { WORKERS_MOST = 256, LISTENERS_MOST = 64, VALUE_TEXT_BYTES = 96 };
+
+/* Smallest first, ended by one without a name. */
+struct value_unit {
+    const char *name;
+    uint64_t factor;
+};
+
+extern const struct value_unit value_plain[];     /* 7 */
+extern const struct value_unit value_durations[]; /* in milliseconds: 500ms, 10s, 5m, 1h, 7d */
+extern const struct value_unit value_sizes[];     /* in bytes: 512B, 8KiB, 1MiB, 1GiB */
+
+/* Decimal digits and one of the units; what is too large for the type becomes UINT64_MAX. */
+bool value_parse(weir_string text, const struct value_unit *units, uint64_t *value);
+/* The reverse, in the largest unit that needs no fraction; returns `text`. */
+const char *value_format(uint64_t value, const struct value_unit *units,
+                         char text[VALUE_TEXT_BYTES]);
+
+/* What is wrong with the text, to follow it in a message; NULL: nothing. */
+const char *value_listen_mistake(weir_string text); /* where to listen: ADDRESS:PORT */
+const char *value_server_mistake(weir_string text); /* where to connect to: HOST:PORT */
+const char *value_name_mistake(weir_string text);   /* what users call their things */
+
+/* Whether two such addresses cannot both be listened on; ports that the system picks differ. */
+bool value_same_listener(const char *first, const char *second);
+
+/* Somebody's text as a message may show it: control characters as '?', long text cut. */
+const char *value_show(weir_string value, char text[VALUE_TEXT_BYTES]);
+
+#endif

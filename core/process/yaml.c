@@ -1,0 +1,490 @@
+/* core/process/yaml.c - a YAML text as a small tree of our own, with the place of everything in it
+ *
+ * libfyaml's events build the tree. Its document builder is not used: with events every bound is
+ * checked before the next one is read, aliases are never followed, and nothing here recurses. */
+#include "core/process/yaml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libfyaml.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/memory.h"
+#include "core/base/string.h"
+#include "core/process/values.h"
+
+enum { MISTAKE_BYTES = 384, REASON_BYTES = 160 };
+
+struct yaml_document {
+    struct arena arena;
+    struct yaml_node *root;
+};
+
+struct builder {
+    struct yaml_document *document;
+    struct config_errors *errors;
+    weir_string text;
+    struct yaml_node *current; /* the mapping or list that is open; NULL: none */
+    weir_string key;           /* of the value that comes next in `current`, once has_key */
+    struct yaml_place key_place;
+    bool has_key;
+    uint32_t nodes, documents;
+    bool failed; /* reported; nothing more is read or reported */
+};
+
+/* --- mistakes in the text itself */
+
+static __attribute__((format(printf, 3, 4))) bool
+fail(struct builder *builder, struct yaml_place place, const char *format, ...)
+{
+    char reason[REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    if (!builder->failed)
+        config_errors_add(builder->errors, place.line, place.column, "%s", reason);
+    builder->failed = true;
+    return false;
+}
+
+static weir_string line_of(weir_string text, uint32_t number)
+{
+    const char *start = text.bytes, *end = text.bytes + text.length, *stop;
+    while (--number && (stop = memchr(start, '\n', (size_t)(end - start))))
+        start = stop + 1;
+    stop = memchr(start, '\n', (size_t)(end - start));
+    return (weir_string){start, (size_t)((stop ? stop : end) - start)};
+}
+
+static size_t indent_of(weir_string line)
+{
+    size_t indent = 0;
+    while (indent < line.length && line.bytes[indent] == ' ')
+        indent++;
+    return indent;
+}
+
+/* What people most often meant by a line that is no YAML, or not the YAML they thought. */
+static const char *remedy(weir_string line)
+{
+    size_t indent = indent_of(line);
+    if (indent < line.length && line.bytes[indent] == '\t')
+        return "; indent with spaces, not with tabs";
+    if (memmem(line.bytes, line.length, "]:", 2))
+        return "; put an address that begins with [ in quotes";
+    return "";
+}
+
+static void not_yaml(struct builder *builder, struct yaml_place place, const char *reason)
+{
+    weir_string line = line_of(builder->text, place.line);
+    if (strstr(reason, "multiline plain key")) {
+        /* The place is that of a value which the next line was taken into. */
+        line = line_of(builder->text, place.line + 1);
+        place = (struct yaml_place){place.line + 1, (uint32_t)indent_of(line) + 1};
+    }
+    const char *hint = remedy(line);
+    if (!*hint && (strstr(reason, "multiline") || strstr(reason, "indent")))
+        hint = "; check how far this line is indented";
+    fail(builder, place, "not valid YAML: %s%s", reason, hint);
+}
+
+/* libfyaml hands over its message in pieces: "name:line:column: error: reason", then the source. */
+static void on_diagnostic(struct fy_diag *diagnostic, void *user, const char *bytes, size_t length)
+{
+    static const char mark[] = ": error: ";
+    char line[REASON_BYTES];
+    unsigned row, column;
+    snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line), bytes);
+    line[strcspn(line, "\n")] = 0;
+    char *reason = strstr(line, mark), *at = reason;
+    if (!reason)
+        return;
+    for (int colons = 0; at > line && colons < 2; colons += *at == ':')
+        at--;
+    if (sscanf(at, ":%u:%u", &row, &column) == 2 && row && column)
+        not_yaml(user, (struct yaml_place){row, column}, reason + sizeof mark - 1);
+}
+
+/* The length of the UTF-8 character that begins there; 0: it is none, or a control character. */
+static size_t character_length(const unsigned char *at, size_t left)
+{
+    if (at[0] < 0x80)
+        return at[0] == '\t' || at[0] == '\n' || at[0] == '\r' || (at[0] >= 0x20 && at[0] < 0x7f);
+    size_t length = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
+    uint32_t character = at[0] & (0xffu >> (length + 1));
+    if (at[0] < 0xc2 || at[0] > 0xf4 || left < length)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        character = character << 6 | (at[i] & 0x3fu);
+    }
+    bool surrogate = character >= 0xd800 && character < 0xe000;
+    return character >= least[length] && character < 0x110000 && !surrogate ? length : 0;
+}
+
+/* libfyaml takes some other bytes for the end of a value. */
+static bool check_characters(struct builder *builder)
+{
+    const unsigned char *at = (const unsigned char *)builder->text.bytes;
+    const unsigned char *end = at + builder->text.length;
+    struct yaml_place place = {1, 1};
+    while (at < end) {
+        size_t length = character_length(at, (size_t)(end - at));
+        if (!length)
+            return fail(builder, place, "byte 0x%02x is not text; the file must be UTF-8", *at);
+        place = *at == '\n' ? (struct yaml_place){place.line + 1, 1}
+                            : (struct yaml_place){place.line, place.column + 1};
+        at += length;
+    }
+    return true;
+}
+
+/* --- from events to the tree */
+
+static bool place_of_mark(const struct fy_mark *mark, struct yaml_place *place)
+{
+    if (!mark || mark->line < 0 || mark->column < 0)
+        return false;
+    *place = (struct yaml_place){(uint32_t)mark->line + 1, (uint32_t)mark->column + 1};
+    return true;
+}
+
+/* Where an event is; of an empty value: its key, or what it is in. */
+static struct yaml_place place_of_event(const struct builder *builder, struct fy_event *event)
+{
+    struct yaml_place place = {1, 1};
+    if (place_of_mark(fy_event_start_mark(event), &place))
+        return place;
+    if (builder->has_key)
+        return builder->key_place;
+    return builder->current ? builder->current->place : place;
+}
+
+/* The text between quotes may hold any character, also those that end a C string. */
+static bool copy_text(struct builder *builder, struct fy_event *event, weir_string *text)
+{
+    size_t length = 0;
+    const char *bytes = event->scalar.value ? fy_token_get_text(event->scalar.value, &length) : "";
+    if (!bytes || (length && memchr(bytes, 0, length)))
+        return fail(builder, place_of_event(builder, event), "text with a NUL character in it");
+    char *copy = arena_allocate(&builder->document->arena, length + 1);
+    if (length)
+        memcpy(copy, bytes, length);
+    copy[length] = 0;
+    *text = (weir_string){copy, length};
+    return true;
+}
+
+static bool take_key(struct builder *builder, struct fy_event *event)
+{
+    struct yaml_place place = place_of_event(builder, event);
+    if (event->type != FYET_SCALAR || !event->scalar.value)
+        return fail(builder, place, "a key must be text%s",
+                    remedy(line_of(builder->text, place.line)));
+    builder->has_key = copy_text(builder, event, &builder->key);
+    builder->key_place = place;
+    return builder->has_key;
+}
+
+static void append(struct builder *builder, struct yaml_node *node)
+{
+    struct yaml_node *parent = builder->current;
+    if (!parent) {
+        builder->document->root = node;
+        return;
+    }
+    node->index = parent->count++;
+    node->depth = parent->depth + 1;
+    if (parent->last)
+        parent->last->next = node;
+    else
+        parent->first = node;
+    parent->last = node;
+}
+
+static struct yaml_node *add_node(struct builder *builder, struct fy_event *event,
+                                  enum yaml_kind kind)
+{
+    struct yaml_node *node = arena_allocate(&builder->document->arena, sizeof *node);
+    *node = (struct yaml_node){.kind = kind, .place = place_of_event(builder, event)};
+    if (builder->has_key) {
+        node->key = builder->key;
+        node->key_place = builder->key_place;
+    }
+    node->parent = builder->current;
+    append(builder, node);
+    builder->has_key = false;
+    if (++builder->nodes > YAML_NODES_MOST)
+        fail(builder, node->place, "more than %d values in one file", YAML_NODES_MOST);
+    if (node->depth > YAML_DEPTH_MOST)
+        fail(builder, node->place, "nested deeper than %d levels", YAML_DEPTH_MOST);
+    return node;
+}
+
+static void on_scalar(struct builder *builder, struct fy_event *event)
+{
+    weir_string text;
+    if (!copy_text(builder, event, &text))
+        return;
+    bool quoted = event->scalar.value && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
+    struct yaml_node *node =
+        add_node(builder, event, text.length || quoted ? YAML_TEXT : YAML_EMPTY);
+    node->text = text;
+    node->quoted = quoted;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct yaml_node *first = *(struct yaml_node *const *)a;
+    const struct yaml_node *second = *(struct yaml_node *const *)b;
+    int order = strcmp(first->key.bytes, second->key.bytes);
+    return order ? order : (first->index > second->index) - (first->index < second->index);
+}
+
+/* Sorted, so that a mapping of a hundred thousand keys costs no ten thousand million comparisons.
+ */
+static void check_keys(struct builder *builder, const struct yaml_node *mapping)
+{
+    struct yaml_node **sorted = memory_allocate((mapping->count + 1) * sizeof *sorted);
+    uint32_t count = 0;
+    for (struct yaml_node *node = mapping->first; node; node = node->next)
+        sorted[count++] = node;
+    qsort(sorted, count, sizeof *sorted, compare_keys);
+    for (uint32_t i = 1, first = 0; i < count; i++) {
+        if (!string_equal(sorted[i]->key, sorted[first]->key))
+            first = i;
+        else
+            yaml_key_mistake(builder->errors, sorted[i], "is given twice, first on line %u",
+                             sorted[first]->key_place.line);
+    }
+    memory_free(sorted);
+}
+
+static void close_node(struct builder *builder)
+{
+    if (builder->current->kind == YAML_MAPPING)
+        check_keys(builder, builder->current);
+    builder->current = builder->current->parent;
+}
+
+/* Where the token is, with the character that says what it is. */
+static struct yaml_place place_of_token(const struct builder *builder, struct fy_token *token)
+{
+    const struct fy_mark *mark = fy_token_start_mark(token);
+    struct yaml_place place = {1, 1};
+    place_of_mark(mark, &place);
+    if (mark && mark->input_pos && place.column > 1 && mark->input_pos <= builder->text.length &&
+        memchr("&*", builder->text.bytes[mark->input_pos - 1], 2))
+        place.column--;
+    return place;
+}
+
+/* Refuses what configuration has no use for. */
+static bool check_extras(struct builder *builder, struct fy_event *event)
+{
+    struct fy_token *tag = fy_event_get_tag_token(event);
+    struct fy_token *anchor =
+        event->type == FYET_ALIAS ? event->alias.anchor : fy_event_get_anchor_token(event);
+    if (anchor)
+        return fail(builder, place_of_token(builder, anchor),
+                    "anchors and aliases are not supported; write the value out");
+    if (tag)
+        return fail(builder, place_of_token(builder, tag),
+                    "tags (words that begin with !) are not supported");
+    return true;
+}
+
+static void on_value(struct builder *builder, struct fy_event *event)
+{
+    if (!check_extras(builder, event))
+        return;
+    if (builder->current && builder->current->kind == YAML_MAPPING && !builder->has_key)
+        take_key(builder, event);
+    else if (event->type == FYET_SCALAR)
+        on_scalar(builder, event);
+    else
+        builder->current =
+            add_node(builder, event, event->type == FYET_MAPPING_START ? YAML_MAPPING : YAML_LIST);
+}
+
+static void on_event(struct builder *builder, struct fy_event *event)
+{
+    switch (event->type) {
+    case FYET_DOCUMENT_START:
+        if (builder->documents++)
+            fail(builder, place_of_event(builder, event), "a second document begins here");
+        break;
+    case FYET_SCALAR:
+    case FYET_ALIAS:
+    case FYET_SEQUENCE_START:
+    case FYET_MAPPING_START:
+        on_value(builder, event);
+        break;
+    case FYET_SEQUENCE_END:
+    case FYET_MAPPING_END:
+        close_node(builder);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_events(struct builder *builder, struct fy_parser *parser)
+{
+    struct fy_event *event = NULL;
+    if (fy_parser_set_string(parser, builder->text.bytes, builder->text.length) == 0)
+        while (!builder->failed && (event = fy_parser_parse(parser))) {
+            on_event(builder, event);
+            fy_parser_event_free(parser, event);
+        }
+    if (builder->failed || !fy_parser_get_stream_error(parser))
+        return;
+    fail(builder, (struct yaml_place){1, 1}, "not valid YAML");
+}
+
+static void build(struct builder *builder)
+{
+    struct fy_diag_cfg output = {
+        .output_fn = on_diagnostic, .user = builder, .level = FYET_ERROR, .module_mask = ~0u};
+    struct fy_diag *diagnostics = fy_diag_create(&output);
+    struct fy_parse_cfg configuration = {.flags = FYPCF_DEFAULT_PARSE, .diag = diagnostics};
+    struct fy_parser *parser = diagnostics ? fy_parser_create(&configuration) : NULL;
+    if (parser)
+        read_events(builder, parser);
+    else
+        fail(builder, (struct yaml_place){0, 0}, "libfyaml does not start");
+    fy_parser_destroy(parser);
+    fy_diag_destroy(diagnostics);
+}
+
+struct yaml_document *yaml_parse(weir_string text, struct config_errors *errors)
+{
+    struct yaml_document *document = memory_zeroed(sizeof *document);
+    struct builder builder = {.document = document, .errors = errors, .text = text};
+    arena_init(&document->arena, NULL, 0);
+    if (text.length > YAML_BYTES_MOST)
+        fail(&builder, (struct yaml_place){0, 0}, "larger than %d MiB", YAML_BYTES_MOST >> 20);
+    else if (text.length && check_characters(&builder))
+        build(&builder);
+    if (!builder.failed)
+        return document;
+    yaml_free(document);
+    return NULL;
+}
+
+void yaml_free(struct yaml_document *document)
+{
+    if (!document)
+        return;
+    arena_deinit(&document->arena);
+    memory_free(document);
+}
+
+/* --- the file */
+
+/* Reads to the end, also from a pipe, but not more than one byte too much. -1: errno. */
+static ssize_t read_all(int file, char *bytes)
+{
+    size_t length = 0;
+    ssize_t got = 1;
+    while (got && length <= YAML_BYTES_MOST) {
+        got = read(file, bytes + length, YAML_BYTES_MOST + 1 - length);
+        if (got < 0 && errno != EINTR)
+            return -1;
+        length += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)length;
+}
+
+struct yaml_document *yaml_load(const char *file, struct config_errors *errors)
+{
+    struct yaml_document *document = NULL;
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    char *bytes = memory_allocate(YAML_BYTES_MOST + 1);
+    ssize_t length = descriptor < 0 ? -1 : read_all(descriptor, bytes);
+    if (length < 0)
+        config_errors_add(errors, 0, 0, "cannot be read: %s", strerror(errno));
+    else
+        document = yaml_parse((weir_string){bytes, (size_t)length}, errors);
+    if (descriptor >= 0)
+        close(descriptor);
+    memory_free(bytes);
+    return document;
+}
+
+/* --- looking at the tree */
+
+const struct yaml_node *yaml_root(const struct yaml_document *document)
+{
+    return document->root;
+}
+
+const struct yaml_node *yaml_child(const struct yaml_node *mapping, const char *key)
+{
+    const struct yaml_node *node = mapping->first;
+    while (node && !string_equal(node->key, string_of(key)))
+        node = node->next;
+    return node;
+}
+
+static int write_step(const struct yaml_node *node, char *step, size_t size)
+{
+    char key[VALUE_TEXT_BYTES];
+    if (node->parent->kind == YAML_LIST)
+        return snprintf(step, size, "[%u]", node->index);
+    return snprintf(step, size, "%s%s", node->depth > 1 ? "." : "", value_show(node->key, key));
+}
+
+const char *yaml_path(const struct yaml_node *node, char path[YAML_PATH_BYTES])
+{
+    const struct yaml_node *steps[YAML_DEPTH_MOST + 2];
+    uint32_t count = 0;
+    size_t length = 0;
+    path[0] = 0;
+    for (; node->parent && count < YAML_DEPTH_MOST + 2; node = node->parent)
+        steps[count++] = node;
+    while (count-- && length < YAML_PATH_BYTES)
+        length += (size_t)write_step(steps[count], path + length, YAML_PATH_BYTES - length);
+    return path;
+}
+
+static __attribute__((format(printf, 4, 0))) void add_mistake(struct config_errors *errors,
+                                                              const struct yaml_node *node,
+                                                              struct yaml_place place,
+                                                              const char *format, va_list arguments)
+{
+    char path[YAML_PATH_BYTES], text[MISTAKE_BYTES];
+    if (errors->count >= CONFIG_ERRORS_MOST) {
+        errors->count++; /* not kept: no need to find the words */
+        return;
+    }
+    vsnprintf(text, sizeof text, format, arguments);
+    yaml_path(node, path);
+    config_errors_add(errors, place.line, place.column, "%s%s%s", path, *path ? ": " : "", text);
+}
+
+void yaml_mistake(struct config_errors *errors, const struct yaml_node *node, const char *format,
+                  ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_mistake(errors, node, node->place, format, arguments);
+    va_end(arguments);
+}
+
+void yaml_key_mistake(struct config_errors *errors, const struct yaml_node *node,
+                      const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_mistake(errors, node, node->key_place, format, arguments);
+    va_end(arguments);
+}
