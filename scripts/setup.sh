@@ -1,6 +1,6 @@
 # scripts/setup.sh - finds what a task needs and installs what is missing; sourced by dev
 #
-# setup GROUP...: build, test, bench, fuzz, format. Silent and offline when nothing is missing. Then
+# setup GROUP...: build, test, bench, fuzz, format, peers. Silent and offline when nothing is missing. Then
 # PKG_CONFIG_PATH and PATH name what was set up. The caller sets root, the checkout's directory.
 
 # shellcheck source=scripts/archive.sh
@@ -48,7 +48,7 @@ run_logged() {
     shift
     say "$text ..."
     log=$(mktemp)
-    if ! "$@" >"$log" 2>&1 </dev/null; then
+    if ! "$@" >"$log" 2>&1 </dev/null 9>&-; then
         cat "$log" >&2
         rm -f "$log"
         fail "failed: $text"
@@ -111,7 +111,8 @@ missing_libraries() {
 
 apt_install() { # [OPTION...] PACKAGE...
     as_root env DEBIAN_FRONTEND=noninteractive ${APT_CONFIG:+"APT_CONFIG=$APT_CONFIG"} apt-get \
-        -qq --assume-yes --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install "$@"
+        -qq --assume-yes --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
+        install "$@"
 }
 
 apt_update_and_install() { # PACKAGE...
@@ -156,7 +157,7 @@ setup_libraries() { # DEBIAN_VERSION
             install_backports $packages_backports_13
         ;;
     esac
-    have_libraries || fail "pkg-config must find $(missing_libraries | paste -s -d ,)"
+    have_libraries || fail "pkg-config must find $(missing_libraries | paste -s -d ',' | sed 's/,/, /g')"
 }
 
 setup_servers() { # DEBIAN_VERSION
@@ -168,30 +169,48 @@ setup_servers() { # DEBIAN_VERSION
         "$root/scripts/unpack.sh" "$servers" "$archive" $servers_unpacked
 }
 
-setup_group() { # GROUP DEBIAN_VERSION
-    local packages=packages_$1 packages_of_version=packages_$1_$2 programs=programs_$1 missing
-    # shellcheck disable=SC2086 # lists of words
-    if [ -n "$2" ]; then
-        install_packages ${!packages} ${!packages_of_version:-}
+setup_peers() { # DEBIAN_VERSION
+    [ ! -e "$peers" ] || return 0
+    [ -n "$1" ] || fail "peers are packages of Debian: this is no Debian 12 or 13"
+    run_logged "unpacking curl, nginx, haproxy, caddy, nghttp2 and aioquic in $peers" \
+        "$root/scripts/peers.sh" "$peers" "$archive"
+}
+
+# words_of KIND GROUP...: what the variables KIND_GROUP hold
+words_of() {
+    local kind=$1 group name
+    shift
+    for group; do
+        name=${kind}_$group
+        # shellcheck disable=SC2086 # a list of words
+        [ -z "${!name:-}" ] || echo ${!name}
+    done
+}
+
+# shellcheck disable=SC2046 # lists of words
+setup_groups() { # DEBIAN_VERSION GROUP...
+    local version=$1 group missing
+    shift
+    if [ -n "$version" ]; then
+        install_packages $(words_of packages "$@" "${@/%/_$version}")
     else
-        missing=$(missing_programs ${!programs} | paste -s -d ' ')
+        missing=$(missing_programs $(words_of programs "$@") | sort -u | paste -s -d ' ')
         [ -z "$missing" ] || fail "these programs must be on the PATH: $missing"
     fi
-    case $1 in
-    build) setup_libraries "$2" ;;
-    test | bench) setup_servers "$2" ;;
-    esac
+    for group; do
+        case $group in
+        build) setup_libraries "$version" ;;
+        test | bench) setup_servers "$version" ;;
+        peers) setup_peers "$version" ;;
+        esac
+    done
 }
 
 setup() { # GROUP...
-    local group version
-    version=$(debian_version)
     mkdir -p "$cache"
     exec 9>"$cache/lock"
     flock 9 # somebody else may be setting up
     PATH=$PATH:/usr/sbin:$servers/bin
-    for group; do
-        setup_group "$group" "$version"
-    done
+    setup_groups "$(debian_version)" "$@"
     exec 9>&-
 }

@@ -62,7 +62,7 @@ step_run() {
     mkdir -p "$origin"
     echo "hello through weir" >"$origin/hello"
     python3 -u -m http.server --bind 127.0.0.1 --directory "$origin" 0 >"$origin.log" 2>&1 &
-    cd /srv/weir && ./dev run -l 127.0.0.1:0 >/srv/run.log 2>&1 &
+    (cd /srv/weir && exec ./dev run -l 127.0.0.1:0) >/srv/run.log 2>&1 &
     weir_process=$!
     for i in $(seq 3000); do
         port=$(sed -n 's/^Serving HTTP on .* port \([0-9]*\) .*/\1/p' "$origin.log")
