@@ -42,6 +42,8 @@ def environment(**more):
 def execute(command, seconds, **variables):
     """Runs a program to its end or for so long; its status (None: too long), output, duration."""
     start = time.monotonic()
+    if not os.access(command[0], os.X_OK):
+        return None, f"{command[0]} is not there\n", 0
     process = subprocess.Popen([str(part) for part in command], cwd=ROOT, text=True,
                                errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, env=environment(**variables),
