@@ -1,0 +1,99 @@
+"""bench instructions: user instructions of one warm keep-alive request, counted by callgrind"""
+import collections
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+
+from harness import options, proxies, report
+from harness.lab import Failure, Lab, ROOT
+from harness.load import ExactLoad
+from harness.proxies import Origin, Proxy
+
+RECORDS = os.path.join(ROOT, "bench", "records", "instructions.jsonl")
+FUNCTION_LINE = re.compile(r"^\s*([\d,]+) \([\s\d.]+%\)\s+\S*?:(\S.*)$", re.MULTILINE)
+
+
+def add_arguments(parser):
+    options.add_number(parser, "--few", 2000, "requests of the first run", metavar="N")
+    options.add_number(parser, "--many", 12000, "requests of the second run", metavar="N")
+    options.add_number(parser, "--functions", 25, "how many functions are listed", metavar="N")
+    options.add_load(parser, connections=1)
+    options.add_one_proxy(parser)
+    parser.add_argument("--record", action="store_true",
+                        help="appends the figure to bench/records/instructions.jsonl")
+
+
+def count_by_function(files, inclusive):
+    """Instructions from callgrind's files: of each function itself, or with what it calls."""
+    counts = collections.Counter()
+    for file in files:
+        text = subprocess.run(["callgrind_annotate", f"--inclusive={inclusive}", "--auto=no",
+                               "--threshold=100", file],
+                              capture_output=True, text=True, check=True).stdout
+        for count, name in FUNCTION_LINE.findall(text):
+            name = re.sub(r" \[.*/(.*)\]$", r" [\1]", name)  # only the last part of the object
+            counts[name] += int(count.replace(",", ""))
+    return counts
+
+
+def profile(lab, recipe, origin, connections, requests):
+    """The counts of a proxy's whole life with so many requests: itself, with what it calls."""
+    files = lab.path(f"callgrind-{requests}")
+    proxy = Proxy(lab, recipe, origin, ["valgrind", "--tool=callgrind", "--trace-children=yes",
+                                        f"--callgrind-out-file={files}.%p"])
+    load = ExactLoad(lab, proxy, connections)
+    load.run(requests)
+    load.close()
+    proxy.process.finish(signal.SIGTERM)
+    files = glob.glob(f"{files}.*")
+    if not files:
+        raise proxy.process.failure("left no counts")
+    return count_by_function(files, "no"), count_by_function(files, "yes")
+
+
+def per_request(lab, recipe, arguments):
+    """The difference of two runs: start, connections and end are in both, and so cancel out."""
+    origin = Origin(lab, arguments.size)
+    few, many = (profile(lab, recipe, origin, arguments.connections, requests)
+                 for requests in (arguments.few, arguments.many))
+    requests = arguments.many - arguments.few
+    return ({name: (count - fewer[name]) / requests for name, count in more.items()}
+            for fewer, more in zip(few, many))
+
+
+def record(arguments, instructions):
+    entry = {"commit": report.commit(), "compiler": report.compiler(proxies.WEIR),
+             "instructions": round(instructions), "connections": arguments.connections,
+             "size": arguments.size}
+    os.makedirs(os.path.dirname(RECORDS), exist_ok=True)
+    with open(RECORDS, "a") as file:
+        file.write(json.dumps(entry) + "\n")
+    print(f"recorded {json.dumps(entry)}")
+
+
+def run(arguments):
+    if arguments.many <= arguments.few:
+        raise Failure("--many must be more than --few")
+    if arguments.record and (arguments.proxy != "weir" or arguments.proxy_command):
+        raise Failure("only weir as built in this checkout is recorded")
+    recipe = options.one_recipe(arguments)
+    with Lab() as lab:
+        own, inclusive = per_request(lab, recipe, arguments)
+    total = sum(own.values())
+    # What contains everything, as main and the loop do, tells nothing.
+    names = sorted((name for name, count in inclusive.items() if 0.5 <= count < 0.995 * total),
+                   key=inclusive.get, reverse=True)[:arguments.functions]
+    functions = {name: {"inclusive": inclusive[name], "itself": own.get(name, 0)}
+                 for name in names}
+    report.print_table([["function", "with what it calls", "itself"],
+                        *([name, f"{function['inclusive']:.0f}", f"{function['itself']:.0f}"]
+                          for name, function in functions.items())])
+    print(f"{total:.0f} user instructions per request")
+    report.write_json(arguments, {arguments.proxy: recipe}, instructions_per_request=total,
+                      functions=functions)
+    if arguments.record:
+        record(arguments, total)
+    return 0
