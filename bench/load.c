@@ -108,7 +108,8 @@ static uint64_t number(const char *text, int base)
     char *end;
     errno = 0;
     uint64_t value = strtoull(text, &end, base);
-    if (errno != 0 || !isxdigit((unsigned char)*text) || (*end != '\0' && strchr(" \t;\r\n", *end) == NULL))
+    if (errno != 0 || !isxdigit((unsigned char)*text) ||
+        (*end != '\0' && strchr(" \t;\r\n", *end) == NULL))
         fail("a number is missing or malformed");
     return value;
 }
