@@ -28,7 +28,7 @@ enum {
     HOSTS_TTL_MS = 5000,
     FAILURE_TTL_MS = 5000,
     NAME_BYTES_MOST = 255,
-    ENTRIES_MOST = 1024,
+    KEPT_MOST = 1024,
     LOOKUPS_MOST = 2048,
     SERVERS_MOST = 8,
     DNS_PORT = 53,
@@ -49,7 +49,7 @@ struct dns {
     struct link asked;    /* entries in flight, oldest first */
     struct link answered; /* entries whose queries are still to be told */
     struct link kept;     /* entries that nobody waits for, the one unused for longest first */
-    uint32_t entries, lookups;
+    uint32_t kept_count, lookups;
 };
 
 struct key {
@@ -67,6 +67,7 @@ struct entry {
     uint32_t count;
     uint32_t hash, length;
     int family;
+    bool kept;
     char name[];
 };
 
@@ -121,7 +122,7 @@ static struct entry *entry_find(struct dns *dns, const struct key *key)
 
 static void entry_free(struct dns *dns, struct entry *entry)
 {
-    dns->entries--;
+    dns->kept_count -= entry->kept;
     link_remove(&entry->bucket);
     link_remove(&entry->order);
     while (!link_alone(&entry->queries))
@@ -132,8 +133,6 @@ static void entry_free(struct dns *dns, struct entry *entry)
 
 static struct entry *entry_new(struct dns *dns, const struct key *key)
 {
-    while (dns->entries >= ENTRIES_MOST && !link_alone(&dns->kept))
-        entry_free(dns, CONTAINER(dns->kept.next, struct entry, order));
     struct entry *entry = memory_zeroed(sizeof *entry + key->length + 1);
     entry->hash = key->hash;
     entry->family = key->family;
@@ -142,14 +141,24 @@ static struct entry *entry_new(struct dns *dns, const struct key *key)
     link_init(&entry->queries);
     link_init(&entry->order);
     link_insert(&dns->buckets[key->hash % BUCKETS], &entry->bucket);
-    dns->entries++;
     return entry;
 }
 
-static void entry_move(struct entry *entry, struct link *list)
+static void entry_move(struct dns *dns, struct entry *entry, struct link *list)
 {
+    dns->kept_count -= entry->kept;
+    entry->kept = list == &dns->kept;
+    dns->kept_count += entry->kept;
     link_remove(&entry->order);
     link_insert(list, &entry->order);
+}
+
+/* As the one used last. Another one may have to go. */
+static void entry_keep(struct dns *dns, struct entry *entry)
+{
+    entry_move(dns, entry, &dns->kept);
+    if (dns->kept_count > KEPT_MOST)
+        entry_free(dns, CONTAINER(dns->kept.next, struct entry, order));
 }
 
 static void entry_copy_answer(const struct entry *entry, struct dns_answer *answer)
@@ -188,7 +197,10 @@ static void entry_answer(struct dns *dns, struct entry *entry, const struct ares
     entry->lookup = NULL;
     copy_addresses(entry, result);
     entry->until_ms = loop_now_ms(dns->loop) + hold_ms;
-    entry_move(entry, link_alone(&entry->queries) ? &dns->kept : &dns->answered);
+    if (link_alone(&entry->queries))
+        entry_keep(dns, entry);
+    else
+        entry_move(dns, entry, &dns->answered);
 }
 
 /* --- lookups */
@@ -240,7 +252,7 @@ static void ask_servers(struct dns *dns, struct entry *entry)
     dns->lookups++;
     entry->lookup = lookup;
     entry->until_ms = loop_now_ms(dns->loop) + DEADLINE_MS;
-    entry_move(entry, &dns->asked);
+    entry_move(dns, entry, &dns->asked);
     ares_getaddrinfo(dns->servers, entry->name, NULL, &hints, cb_lookup, lookup);
 }
 
@@ -295,7 +307,7 @@ static void tell(struct dns *dns, struct entry *entry)
         link_remove(link);
         link_insert(&told, link);
     }
-    entry_move(entry, &dns->kept); /* from here on anybody may make it go */
+    entry_keep(dns, entry); /* from here on anybody may make it go */
     while (!link_alone(&told)) {
         struct dns_query query = *CONTAINER(told.next, struct dns_query, link);
         dns_cancel(CONTAINER(told.next, struct dns_query, link));
@@ -596,7 +608,7 @@ struct dns_query *dns_resolve(struct dns *dns, weir_string host, int family,
         return query_new(entry, on_answer, user);
     entry_copy_answer(entry, answer);
     if (link_alone(&entry->queries))
-        entry_move(entry, &dns->kept); /* to its end: used last */
+        entry_keep(dns, entry);
     return NULL;
 }
 

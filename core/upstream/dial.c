@@ -296,8 +296,7 @@ uint32_t dial_addresses(const struct dial *dial, const struct address **addresse
 
 void dial_forbid(struct dial *dial, uint32_t index)
 {
-    if (index >= dial->batch)
-        return;
+    assert(index < dial->batch);
     dial->allowed &= ~(1u << (dial->judged + index));
     dial->forbidden = true;
 }
