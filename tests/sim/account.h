@@ -1,0 +1,27 @@
+/* tests/sim/account.h - the exchanges of this run: what was sent, what arrived, and what that proves */
+#ifndef TESTS_SIM_ACCOUNT_H
+#define TESTS_SIM_ACCOUNT_H
+
+#include "tests/sim/message.h"
+#include "tests/sim/plan.h"
+
+void account_init(void);
+void account_deinit(void);
+/* The next exchange, planned and begun; NULL: there are no more. */
+struct exchange *account_next(void);
+/* One that was begun; NULL: there is none of that number, or at that port. */
+struct exchange *account_find(uint64_t number);
+struct exchange *account_find_tunnel(uint16_t port);
+
+/* The receiver got these bytes of the body or tunnel. */
+void account_receive(struct exchange *exchange, enum way way, const uint8_t *bytes, size_t count);
+/* The sender has sent some. */
+void account_send(struct exchange *exchange, enum way way);
+/* The receiver holds this direction to be complete; with these trailers, if it may have any. */
+void account_arrive(struct exchange *exchange, enum way way, const struct text *trailers);
+/* An origin has the request's head; `reused`: on a connection that has served before. */
+void account_attempt(struct exchange *exchange, bool reused);
+/* Whether RFC 9110 9.2.2 lets a proxy repeat it when a reused connection died under it. */
+bool account_idempotent(const struct exchange *exchange);
+
+#endif

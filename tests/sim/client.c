@@ -1,0 +1,326 @@
+/* tests/sim/client.c - random clients: send requests, check the answers, fail at times */
+#include "tests/sim/client.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/list.h"
+#include "core/base/memory.h"
+#include "tests/sim/peer.h"
+
+enum {
+    EXCHANGE_US_MOST = 300 * 1000 * 1000, /* more than all of weir's time limits together */
+    IDLE_US_MOST = 500 * 1000
+};
+
+struct client {
+    struct peer peer;
+    struct event too_long;
+    struct address address;
+    uint32_t connections; /* so far: each has a port of its own */
+    uint32_t status;      /* of the answer; 0: its head has not come */
+    bool from_origin;     /* the answer is not weir's own */
+    bool until_close;     /* it lasts until the end of the connection */
+    bool last;            /* it says that the connection ends after it */
+};
+
+static struct {
+    struct loop *loop;
+    struct address proxy;
+    struct client *all;
+    uint32_t active;
+    void (*on_over)(void *user);
+    void *user;
+} clients;
+
+static void finish(struct client *client);
+
+/* --- the request */
+
+/* The request's direction of a tunnel ends; what the connection is for may be over then. */
+static void end_tunnel(struct client *client)
+{
+    struct exchange *exchange = client->peer.exchange;
+    struct direction *out = &exchange->ways[REQUEST];
+    if (!out->ended && writer_done(&client->peer.writer) &&
+        (!exchange->waits[REQUEST] || exchange->ways[RESPONSE].arrived)) {
+        out->ended = true;
+        endpoint_finish(client->peer.end);
+    }
+    if (out->ended && exchange->ways[RESPONSE].arrived)
+        finish(client);
+}
+
+static void on_written(struct client *client)
+{
+    struct exchange *exchange = client->peer.exchange;
+    client->peer.end->impatient = false;
+    if (exchange->tunnel)
+        end_tunnel(client);
+    else
+        exchange->ways[REQUEST].ended = true;
+}
+
+/* Fails if that is the plan. Nobody is there any more to see how it ends. */
+static bool fail(struct client *client)
+{
+    struct exchange *exchange = client->peer.exchange;
+    if ((exchange->fault != CLIENT_RESETS && exchange->fault != CLIENT_LEAVES) ||
+        client->peer.moved < exchange->fault_at)
+        return false;
+    exchange->may_fail = exchange->may_break = true;
+    if (exchange->fault == CLIENT_RESETS)
+        peer_reset(&client->peer);
+    else
+        peer_leave(&client->peer);
+    finish(client);
+    return true;
+}
+
+static void write_some(struct client *client)
+{
+    struct peer *peer = &client->peer;
+    if (fail(client) || writer_done(&peer->writer))
+        return;
+    if (peer_write(peer))
+        on_written(client);
+}
+
+/* --- the answer */
+
+static void on_head(struct client *client)
+{
+    struct exchange *exchange = client->peer.exchange;
+    struct reader *reader = &client->peer.reader;
+    char number[64], connection[64];
+    uint64_t length;
+    reader_field(reader, "X-Number", number);
+    reader_field(reader, "Connection", connection);
+    client->status = (uint32_t)atoi(reader->line.bytes + strlen("HTTP/1.1 "));
+    client->last = !strncasecmp(connection, "close", 5);
+    client->from_origin = number[0] || (exchange->tunnel && client->status == 200);
+    happened("client has an answer's head", exchange->number, client->status);
+    if (number[0] && strtoull(number, NULL, 10) != exchange->number)
+        violated(OWN_ANSWER, exchange->number, "the answer is that of exchange %s", number);
+    if (!client->from_origin && (!exchange->may_fail || client->status < 502 || client->status > 504))
+        violated(NO_SPURIOUS_FAILURE, exchange->number, "weir answered with %u", client->status);
+    const char *wrong = number[0] ? plan_check_head(exchange, RESPONSE, reader->line.bytes,
+                                                    reader->line.length) : NULL;
+    if (wrong)
+        violated(FIELDS_KEPT, exchange->number, "%s: %s", wrong, reader->line.bytes);
+    enum delivery delivery = reader_delivery(reader, false, &length);
+    if (!strcmp(exchange->method, "HEAD") || client->status == 204 || client->status == 304)
+        delivery = BODY_NONE;
+    if (exchange->tunnel && client->status == 200)
+        delivery = BODY_UNTIL_CLOSE;
+    client->until_close = delivery == BODY_UNTIL_CLOSE;
+    reader_expect(reader, delivery, length);
+    if (exchange->tunnel && client->status == 200 && client->peer.writer.held) {
+        client->peer.writer.held = false;
+        event_set(&client->peer.act, 0);
+    }
+}
+
+static void on_body(struct client *client, const uint8_t *body, size_t count)
+{
+    if (!client->from_origin)
+        return;
+    account_receive(client->peer.exchange, RESPONSE, body, count);
+    peer_stall(&client->peer);
+}
+
+/* Everything of the answer is here. */
+static void on_complete(struct client *client, size_t left)
+{
+    struct exchange *exchange = client->peer.exchange;
+    struct direction *in = &exchange->ways[RESPONSE];
+    if (left)
+        violated(OWN_ANSWER, exchange->number, "%zu bytes follow the answer", left);
+    if (client->from_origin)
+        account_arrive(exchange, RESPONSE,
+                       in->delivery == BODY_CHUNKED ? &client->peer.reader.line : NULL);
+    if (client->last || client->until_close || exchange->closes[REQUEST] || exchange->tunnel ||
+        !writer_done(&client->peer.writer))
+        peer_leave(&client->peer);
+    finish(client);
+}
+
+static void feed(struct client *client, const uint8_t *bytes, size_t left)
+{
+    const uint8_t *body;
+    size_t count;
+    for (;;) {
+        switch (reader_next(&client->peer.reader, &bytes, &left, &body, &count)) {
+        case FOUND_NOTHING:
+            return;
+        case FOUND_HEAD:
+            on_head(client);
+            break;
+        case FOUND_BODY:
+            on_body(client, body, count);
+            break;
+        case FOUND_END:
+            on_complete(client, left);
+            return;
+        case FOUND_NONSENSE:
+            violated(BYTES_EXACT, client->peer.exchange->number, "the answer's framing is broken");
+        }
+    }
+}
+
+/* The connection ended in the middle of the exchange. */
+static void on_lost(struct client *client, bool clean)
+{
+    struct exchange *exchange = client->peer.exchange;
+    if (clean && exchange->tunnel && client->from_origin) {
+        account_arrive(exchange, RESPONSE, NULL);
+        end_tunnel(client);
+        return;
+    }
+    if (clean && client->until_close) {
+        on_complete(client, 0);
+        return;
+    }
+    if (!exchange->may_break)
+        violated(exchange->may_fail ? FAILURE_ANSWERED : NO_SPURIOUS_FAILURE, exchange->number,
+                 "the answer %s %s", client->status ? "broke off with" : "is missing:",
+                 clean ? "the end of the connection" : "a reset");
+    peer_leave(&client->peer);
+    finish(client);
+}
+
+static void on_idle_lost(struct client *client, ptrdiff_t count)
+{
+    if (count > 0)
+        violated(OWN_ANSWER, 0, "%td bytes that no request asked for", count);
+    peer_leave(&client->peer);
+}
+
+static void on_readable(void *user)
+{
+    struct client *client = user;
+    const uint8_t *bytes;
+    if (client->peer.exchange && fail(client))
+        return;
+    ptrdiff_t count = peer_read(&client->peer, &bytes);
+    if (count == READ_NOTHING)
+        return;
+    if (!client->peer.exchange)
+        on_idle_lost(client, count);
+    else if (count > 0)
+        feed(client, bytes, (size_t)count);
+    else
+        on_lost(client, count == READ_END);
+}
+
+static void on_writable(void *user)
+{
+    struct client *client = user;
+    if (client->peer.exchange)
+        write_some(client);
+}
+
+/* --- one exchange after another */
+
+static const struct endpoint_events client_events = {
+    .readable = on_readable,
+    .writable = on_writable,
+};
+
+static void connect_to_proxy(struct client *client)
+{
+    address_set_port(&client->address, (uint16_t)(1024 + client->connections++ % 60000));
+    client->peer.end = network_connect(clients.loop, &clients.proxy, &client->address,
+                                       &client_events, client);
+    happened("client connects", client->peer.end->number, client->peer.exchange->number);
+}
+
+static void begin(struct client *client, struct exchange *exchange)
+{
+    struct peer *peer = &client->peer;
+    peer_begin(peer, exchange);
+    if (!peer->end)
+        connect_to_proxy(client);
+    happened("client begins exchange", exchange->number, peer->end->number);
+    client->status = 0;
+    client->from_origin = client->until_close = client->last = false;
+    exchange->may_fail = exchange->fault == HOST_FAILS;
+    exchange->ways[REQUEST].buffers += peer->end->other->capacity;
+    exchange->ways[RESPONSE].buffers += peer->end->capacity;
+    reader_start(&peer->reader);
+    writer_start(&peer->writer, exchange, REQUEST, true);
+    peer->writing = true;
+    peer->writer.held = exchange->tunnel && !exchange->eager;
+    peer->end->impatient = !exchange->tunnel; /* until the request is out: it may be refused */
+    peer->end->lost = sabotage(EVERY_EXCHANGE_ENDS, 5);
+    event_set(&client->too_long, EXCHANGE_US_MOST);
+    write_some(client);
+}
+
+static void finish(struct client *client)
+{
+    struct peer *peer = &client->peer;
+    happened("client ends exchange", peer->exchange->number, client->status);
+    peer->exchange->over = true;
+    if (peer->exchange->tunnel && peer->end)
+        peer_leave(peer);
+    peer->exchange = NULL;
+    peer->writing = false;
+    event_clear(&client->too_long);
+    event_clear(&peer->resume);
+    if (peer->end)
+        endpoint_pause(peer->end, false);
+    event_set(&peer->act, dice_size(&simulation.dice, IDLE_US_MOST));
+}
+
+static void retire(struct client *client)
+{
+    if (client->peer.end)
+        peer_leave(&client->peer);
+    if (--clients.active == 0)
+        clients.on_over(clients.user);
+}
+
+static void fire_act(struct event *event)
+{
+    struct client *client = CONTAINER(event, struct client, peer.act);
+    struct exchange *exchange = client->peer.exchange;
+    if (exchange)
+        write_some(client);
+    else if ((exchange = account_next()))
+        begin(client, exchange);
+    else
+        retire(client);
+}
+
+static void fire_too_long(struct event *event)
+{
+    struct client *client = CONTAINER(event, struct client, too_long);
+    violated(EVERY_EXCHANGE_ENDS, client->peer.exchange->number, "it has not after %d s",
+             EXCHANGE_US_MOST / 1000 / 1000);
+}
+
+void clients_start(struct loop *loop, const struct address *proxy, uint32_t count,
+                   void (*on_over)(void *user), void *user)
+{
+    clients.loop = loop;
+    clients.proxy = *proxy;
+    clients.all = memory_zeroed(count * sizeof *clients.all);
+    clients.active = count;
+    clients.on_over = on_over;
+    clients.user = user;
+    for (uint32_t i = 0; i < count; i++) {
+        struct client *client = &clients.all[i];
+        client->address.v4.sin_family = AF_INET;
+        client->address.v4.sin_addr.s_addr = htonl(0xc0000200 + i); /* 192.0.2.0 */
+        peer_init(&client->peer, REQUEST, fire_act);
+        event_init(&client->too_long, fire_too_long);
+        event_set(&client->peer.act, dice_size(&simulation.dice, IDLE_US_MOST));
+    }
+}
+
+void clients_free(void)
+{
+    memory_free(clients.all);
+}

@@ -1,0 +1,340 @@
+/* tests/sim/origin.c - random origins: read requests, check them, answer, fail at times */
+#include "tests/sim/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/list.h"
+#include "core/base/memory.h"
+#include "tests/sim/peer.h"
+
+enum { IDLE_US_MOST = 2 * 1000 * 1000, THINK_US_MOST = 300 * 1000, TUNNEL_PORTS_FROM = 10000 };
+
+/* One connection of an origin's. */
+struct origin {
+    struct peer peer;
+    uint32_t served;
+    bool finished; /* said that it will send no more; waits for the other side's end */
+};
+
+static void forget(struct origin *origin)
+{
+    memory_free(origin);
+    loop_hold(-1);
+}
+
+static void leave(struct origin *origin)
+{
+    peer_leave(&origin->peer);
+    forget(origin);
+}
+
+static void reset(struct origin *origin)
+{
+    peer_reset(&origin->peer);
+    forget(origin);
+}
+
+/* --- failing */
+
+static bool head_is_out(const struct origin *origin)
+{
+    const struct writer *writer = &origin->peer.writer;
+    return origin->peer.writing && (writer->text_at == writer->text.length || writer->complete ||
+                                    writer->direction->sent);
+}
+
+/* Fails if that is the plan, and says how far weir may be excused. True: the origin has gone. */
+static bool fail(struct origin *origin)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    if ((exchange->fault != ORIGIN_RESETS && exchange->fault != ORIGIN_LEAVES) ||
+        origin->peer.moved < exchange->fault_at)
+        return false;
+    exchange->may_fail = true;
+    if (exchange->tunnel || head_is_out(origin))
+        exchange->may_break = true;
+    if (exchange->fault == ORIGIN_RESETS)
+        reset(origin);
+    else
+        leave(origin);
+    return true;
+}
+
+/* Weir gave up on the exchange: only because of a failure, or when it has its answer. */
+static void on_lost(struct origin *origin)
+{
+    const struct exchange *exchange = origin->peer.exchange;
+    if (exchange && !exchange->may_fail && !exchange->may_break &&
+        (exchange->tunnel || !exchange->ways[RESPONSE].ended))
+        violated(NO_SPURIOUS_FAILURE, exchange->number, "weir left the origin");
+    leave(origin);
+}
+
+/* --- the answer */
+
+static void end_tunnel(struct origin *origin)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    struct direction *out = &exchange->ways[RESPONSE];
+    if (!out->ended && writer_done(&origin->peer.writer) &&
+        (!exchange->waits[RESPONSE] || exchange->ways[REQUEST].arrived)) {
+        out->ended = true;
+        endpoint_finish(origin->peer.end);
+    }
+    if (out->ended && exchange->ways[REQUEST].arrived)
+        leave(origin);
+}
+
+static void become_idle(struct origin *origin)
+{
+    origin->served++;
+    origin->peer.exchange = NULL;
+    origin->peer.writing = false;
+    origin->peer.moved = 0;
+    reader_start(&origin->peer.reader);
+    if (simulation.faults && dice_percent(&simulation.dice, 10))
+        event_set(&origin->peer.act, dice_size(&simulation.dice, IDLE_US_MOST));
+}
+
+static void on_written(struct origin *origin)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    if (exchange->tunnel) {
+        end_tunnel(origin);
+        return;
+    }
+    exchange->ways[RESPONSE].ended = exchange->fault != ORIGIN_NONSENSE;
+    if (exchange->closes[RESPONSE] || exchange->fault == ORIGIN_NONSENSE) {
+        origin->finished = true;
+        endpoint_finish(origin->peer.end);
+    } else if (exchange->ways[REQUEST].arrived) {
+        become_idle(origin);
+    }
+}
+
+static void write_some(struct origin *origin)
+{
+    origin->peer.exchange->attempt_repeatable = false;
+    if (!fail(origin) && peer_write(&origin->peer))
+        on_written(origin);
+}
+
+static void start_answer(struct origin *origin)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    struct writer *writer = &origin->peer.writer;
+    if (exchange->fault == ORIGIN_SILENT)
+        exchange->may_fail = true;
+    if (origin->peer.writing || exchange->fault == ORIGIN_SILENT)
+        return;
+    origin->peer.writing = true;
+    writer_start(writer, exchange, RESPONSE, true);
+    if (exchange->fault == ORIGIN_NONSENSE) {
+        exchange->may_fail = true;
+        writer->text.length = 0;
+        text_add(&writer->text, "220 is not what an HTTP server says\r\n\r\n");
+        writer->complete = true;
+    }
+    if (sabotage(OWN_ANSWER, 5)) {
+        struct exchange other = *exchange;
+        other.number++;
+        plan_head(&other, RESPONSE, &writer->text);
+    }
+    event_set(&origin->peer.act, dice_size(&simulation.dice, THINK_US_MOST));
+}
+
+/* --- the request */
+
+/* A request came although the connection was closed while idle: it is not even looked at, and is
+ * to be sent again unless that might do something twice. */
+static void refuse(struct origin *origin, struct exchange *exchange)
+{
+    happened("request meets a closed origin", exchange->number, origin->peer.end->number);
+    account_attempt(exchange, true);
+    if (!account_idempotent(exchange) || exchange->ways[REQUEST].delivery != BODY_NONE)
+        exchange->may_fail = true;
+    reset(origin);
+}
+
+/* True: the origin has gone. */
+static bool on_head(struct origin *origin)
+{
+    struct reader *reader = &origin->peer.reader;
+    char number[64];
+    uint64_t length;
+    reader_field(reader, "X-Number", number);
+    struct exchange *exchange = account_find(strtoull(number, NULL, 10));
+    const char *wrong = exchange ? plan_check_head(exchange, REQUEST, reader->line.bytes,
+                                                   reader->line.length) : "it has no number";
+    if (wrong)
+        violated(FIELDS_KEPT, exchange ? exchange->number : 0, "%s: %s", wrong, reader->line.bytes);
+    if (origin->finished) {
+        refuse(origin, exchange);
+        return true;
+    }
+    uint64_t moved = origin->peer.moved;
+    event_clear(&origin->peer.act);
+    peer_begin(&origin->peer, exchange);
+    origin->peer.moved = moved;
+    account_attempt(exchange, origin->served);
+    exchange->ways[REQUEST].buffers += origin->peer.end->capacity;
+    exchange->ways[RESPONSE].buffers += origin->peer.end->other->capacity;
+    enum delivery delivery = reader_delivery(reader, true, &length);
+    reader_expect(reader, delivery, length);
+    if (!exchange->early)
+        start_answer(origin);
+    return fail(origin);
+}
+
+static void on_body(struct origin *origin, const uint8_t *body, size_t count)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    exchange->attempt_repeatable = false;
+    account_receive(exchange, REQUEST, body, count);
+    if (exchange->ways[REQUEST].received >= exchange->early)
+        start_answer(origin);
+    peer_stall(&origin->peer);
+}
+
+/* Processes the request, but says nothing: weir cannot know. */
+static bool lose_answer(struct origin *origin)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    if (!exchange->attempt_repeatable || !sabotage(NO_REPEAT_OF_PROCESSED, 100))
+        return false;
+    exchange->attempt_repeatable = false;
+    exchange->may_fail = true;
+    reset(origin);
+    return true;
+}
+
+/* True: it has its answer already, and the next request may follow. */
+static bool on_complete(struct origin *origin, size_t left)
+{
+    struct exchange *exchange = origin->peer.exchange;
+    struct direction *in = &exchange->ways[REQUEST];
+    bool answered = origin->peer.writing && writer_done(&origin->peer.writer) && !origin->finished;
+    if (left && !answered)
+        violated(BYTES_EXACT, exchange->number, "%zu bytes follow the request", left);
+    account_arrive(exchange, REQUEST,
+                   in->delivery == BODY_CHUNKED ? &origin->peer.reader.line : NULL);
+    if (answered)
+        become_idle(origin);
+    else if (!lose_answer(origin))
+        start_answer(origin);
+    return answered;
+}
+
+static void feed(struct origin *origin, const uint8_t *bytes, size_t left)
+{
+    const uint8_t *body;
+    size_t count;
+    for (;;) {
+        switch (reader_next(&origin->peer.reader, &bytes, &left, &body, &count)) {
+        case FOUND_NOTHING:
+            return;
+        case FOUND_HEAD:
+            if (on_head(origin))
+                return;
+            break;
+        case FOUND_BODY:
+            on_body(origin, body, count);
+            break;
+        case FOUND_END:
+            if (!on_complete(origin, left))
+                return;
+            break;
+        case FOUND_NONSENSE:
+            violated(BYTES_EXACT, origin->peer.exchange ? origin->peer.exchange->number : 0,
+                     "the request's framing is broken");
+        }
+    }
+}
+
+static void on_readable(void *user)
+{
+    struct origin *origin = user;
+    struct exchange *exchange = origin->peer.exchange;
+    const uint8_t *bytes;
+    if (exchange && fail(origin))
+        return;
+    ptrdiff_t count = peer_read(&origin->peer, &bytes);
+    if (count > 0) {
+        feed(origin, bytes, (size_t)count);
+    } else if (count == READ_END && exchange && exchange->tunnel) {
+        account_arrive(exchange, REQUEST, NULL);
+        end_tunnel(origin);
+    } else if (count != READ_NOTHING) {
+        on_lost(origin);
+    }
+}
+
+static void on_writable(void *user)
+{
+    struct origin *origin = user;
+    if (origin->peer.exchange)
+        write_some(origin);
+}
+
+/* --- connections */
+
+static const struct endpoint_events origin_events = {
+    .readable = on_readable,
+    .writable = on_writable,
+};
+
+/* Goes on with the answer; or closes, having been idle for so long. */
+static void fire_act(struct event *event)
+{
+    struct origin *origin = CONTAINER(event, struct origin, peer.act);
+    if (origin->peer.exchange) {
+        write_some(origin);
+        return;
+    }
+    happened("origin closes while idle", origin->peer.end->number, origin->served);
+    origin->finished = true;
+    endpoint_finish(origin->peer.end);
+}
+
+static void start_tunnel(struct origin *origin, struct exchange *exchange)
+{
+    struct peer *peer = &origin->peer;
+    peer_begin(peer, exchange);
+    account_attempt(exchange, false);
+    exchange->ways[REQUEST].buffers += peer->end->capacity;
+    exchange->ways[RESPONSE].buffers += peer->end->other->capacity;
+    reader_expect(&peer->reader, BODY_UNTIL_CLOSE, 0);
+    writer_start(&peer->writer, exchange, RESPONSE, false);
+    peer->writing = true;
+    if (exchange->fault != ORIGIN_SILENT)
+        event_set(&peer->act, dice_size(&simulation.dice, THINK_US_MOST));
+    else
+        exchange->may_fail = exchange->may_break = true;
+}
+
+static void accept_connection(const struct address *address, struct endpoint *end)
+{
+    struct origin *origin = memory_zeroed(sizeof *origin);
+    loop_hold(1);
+    peer_init(&origin->peer, RESPONSE, fire_act);
+    origin->peer.end = end;
+    end->events = &origin_events;
+    end->user = origin;
+    reader_start(&origin->peer.reader);
+    happened("origin accepts", end->number, address_port(address));
+    if (address_port(address) < TUNNEL_PORTS_FROM)
+        return;
+    struct exchange *exchange = account_find_tunnel(address_port(address));
+    if (exchange)
+        start_tunnel(origin, exchange);
+    else
+        reset(origin);
+}
+
+void origins_start(void)
+{
+    network_servers.reach = plan_reach;
+    network_servers.accept = accept_connection;
+    network_servers.resolve = plan_resolve;
+}

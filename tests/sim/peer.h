@@ -1,0 +1,32 @@
+/* tests/sim/peer.h - what clients and origins have in common: one end, one exchange at a time */
+#ifndef TESTS_SIM_PEER_H
+#define TESTS_SIM_PEER_H
+
+#include "tests/sim/account.h"
+
+struct peer {
+    struct endpoint *end;
+    struct exchange *exchange; /* NULL: idle */
+    struct reader reader;
+    struct writer writer;
+    struct event act;    /* the next thing to write, or to begin */
+    struct event resume; /* a stall is over */
+    enum way out;        /* what this side sends */
+    bool writing; /* `writer` is in use */
+    bool stalled; /* once per exchange is enough */
+    uint64_t moved; /* bytes read and written for this exchange */
+};
+
+void peer_init(struct peer *peer, enum way out, void (*act)(struct event *event));
+void peer_begin(struct peer *peer, struct exchange *exchange);
+/* Writes the next piece, and sets `act` for the one after. Returns whether all was written. */
+bool peer_write(struct peer *peer);
+/* A piece of what came; *bytes is valid until the next call. Otherwise READ_END etc. */
+ptrdiff_t peer_read(struct peer *peer, const uint8_t **bytes);
+/* Stops reading for a while if that is the plan. */
+void peer_stall(struct peer *peer);
+/* Closes its end, cleanly if it can. */
+void peer_leave(struct peer *peer);
+void peer_reset(struct peer *peer);
+
+#endif

@@ -1,0 +1,325 @@
+/* tests/sim/plan.c - what one exchange is to be: hosts, methods, fields, bodies, faults */
+#include "tests/sim/plan.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TUNNEL_PORTS_FROM = 10000, TUNNEL_PORTS = 50000 };
+
+static const struct host hosts[] = {
+    {"alpha.sim", "10.0.0.1", NULL, REACH_ACCEPTS, REACH_REFUSES},
+    {"beta.sim", "10.0.0.2", "fd00::2", REACH_ACCEPTS, REACH_ACCEPTS},
+    {"gamma.sim", "10.0.0.3", "fd00::3", REACH_ACCEPTS, REACH_REFUSES},
+    {"delta.sim", "10.0.0.4", "fd00::4", REACH_ACCEPTS, REACH_SILENT},
+    {"10.0.0.5", "10.0.0.5", NULL, REACH_ACCEPTS, REACH_REFUSES},
+    {"[fd00::6]", NULL, "fd00::6", REACH_REFUSES, REACH_ACCEPTS},
+    {"refused.sim", "10.0.0.7", NULL, REACH_REFUSES, REACH_REFUSES},
+    {"silent.sim", "10.0.0.8", "fd00::8", REACH_SILENT, REACH_SILENT},
+    {"nowhere.sim", NULL, NULL, REACH_REFUSES, REACH_REFUSES},
+};
+enum { HOSTS = sizeof hosts / sizeof *hosts, GOOD_HOSTS = 6 };
+
+static uint64_t pick(struct dice *dice, uint64_t count)
+{
+    return dice_below(dice, count);
+}
+
+/* --- the plan */
+
+/* Mostly small; one in 200 is up to 1 MiB. */
+static uint32_t some_length(struct dice *dice)
+{
+    uint64_t kind = pick(dice, 1000);
+    if (kind < 5)
+        return (uint32_t)pick(dice, 1 << 20);
+    return (uint32_t)dice_size(dice, kind < 40 ? 65536 : 4096) - (kind % 2);
+}
+
+static void plan_way(struct direction *way, struct dice *dice)
+{
+    way->length = some_length(dice);
+    way->trailers = way->delivery == BODY_CHUNKED && dice_percent(dice, 10);
+    way->stall_at = dice_percent(dice, 20) ? (uint32_t)pick(dice, way->length + 1) : UINT32_MAX;
+    if (way->delivery == BODY_NONE)
+        way->length = 0;
+}
+
+static void plan_tunnel(struct exchange *exchange, struct dice *dice)
+{
+    exchange->tunnel = true;
+    exchange->method = "CONNECT";
+    exchange->port = plan_tunnel_port(exchange->number);
+    exchange->status = 200;
+    exchange->eager = dice_percent(dice, 50);
+    if (dice_percent(dice, 60))
+        exchange->waits[pick(dice, WAYS)] = true;
+    for (int way = 0; way < WAYS; way++) {
+        exchange->ways[way].delivery = BODY_UNTIL_CLOSE;
+        plan_way(&exchange->ways[way], dice);
+    }
+}
+
+static void plan_request(struct exchange *exchange, struct dice *dice)
+{
+    static const char *const methods[] = {"GET", "GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"};
+    struct direction *way = &exchange->ways[REQUEST];
+    exchange->method = methods[pick(dice, 7)];
+    exchange->port = dice_percent(dice, 30) ? 8080 : 0;
+    exchange->closes[REQUEST] = dice_percent(dice, 10);
+    if (exchange->method[0] == 'P' || dice_percent(dice, 5))
+        way->delivery = dice_percent(dice, 50) ? BODY_LENGTH : BODY_CHUNKED;
+    plan_way(way, dice);
+    exchange->early = dice_percent(dice, 10) ? (uint32_t)pick(dice, way->length + 1) : UINT32_MAX;
+}
+
+static void plan_response(struct exchange *exchange, struct dice *dice)
+{
+    static const uint16_t statuses[] = {200, 200, 200, 201, 404, 500, 204, 304};
+    struct direction *way = &exchange->ways[RESPONSE];
+    exchange->status = statuses[pick(dice, 8)];
+    exchange->closes[RESPONSE] = dice_percent(dice, 10);
+    if (exchange->status == 204 || exchange->status == 304 || !strcmp(exchange->method, "HEAD"))
+        way->delivery = BODY_NONE;
+    else
+        way->delivery = (enum delivery)(BODY_LENGTH + pick(dice, 3));
+    plan_way(way, dice);
+    if (way->delivery == BODY_UNTIL_CLOSE)
+        exchange->closes[RESPONSE] = true;
+}
+
+static void plan_fault(struct exchange *exchange, struct dice *dice)
+{
+    const struct direction *ways = exchange->ways;
+    exchange->fault = (enum fault)(1 + pick(dice, HOST_FAILS));
+    exchange->fault_at = (uint32_t)pick(dice, 300 + ways[REQUEST].length + ways[RESPONSE].length);
+    if (exchange->tunnel && exchange->fault == ORIGIN_NONSENSE)
+        exchange->fault = ORIGIN_RESETS;
+    if (exchange->fault == HOST_FAILS)
+        exchange->host = &hosts[GOOD_HOSTS + pick(dice, HOSTS - GOOD_HOSTS)];
+}
+
+void plan_make(struct exchange *exchange, uint64_t number, uint64_t seed, bool faults)
+{
+    struct dice dice = dice_of(seed, number);
+    memset(exchange, 0, sizeof *exchange);
+    exchange->number = number;
+    exchange->host = &hosts[pick(&dice, GOOD_HOSTS)];
+    exchange->early = UINT32_MAX;
+    if (dice_percent(&dice, 12)) {
+        plan_tunnel(exchange, &dice);
+    } else {
+        plan_request(exchange, &dice);
+        plan_response(exchange, &dice);
+    }
+    if (faults && dice_percent(&dice, 20))
+        plan_fault(exchange, &dice);
+}
+
+uint16_t plan_tunnel_port(uint64_t number)
+{
+    return (uint16_t)(TUNNEL_PORTS_FROM + number % TUNNEL_PORTS);
+}
+
+/* --- hosts */
+
+static bool is_at(const struct address *address, const char *literal)
+{
+    struct address other;
+    weir_string text = {literal, literal ? strlen(literal) : 0};
+    return literal && address_from_literal(text, address_port(address), &other) &&
+           address_equal(address, &other);
+}
+
+enum reach plan_reach(const struct address *address)
+{
+    for (int i = 0; i < HOSTS; i++) {
+        if (is_at(address, hosts[i].v4))
+            return hosts[i].v4_reach;
+        if (is_at(address, hosts[i].v6))
+            return hosts[i].v6_reach;
+    }
+    return REACH_REFUSES;
+}
+
+bool plan_resolve(const char *name, int family, struct address *address)
+{
+    for (int i = 0; i < HOSTS; i++) {
+        const char *literal = family == AF_INET ? hosts[i].v4 : hosts[i].v6;
+        if (literal && !strcmp(name, hosts[i].name))
+            return address_from_literal((weir_string){literal, strlen(literal)}, 0, address);
+    }
+    return false;
+}
+
+/* --- heads */
+
+void text_add(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text->length += (uint32_t)vsnprintf(text->bytes + text->length,
+                                        sizeof text->bytes - text->length, format, arguments);
+    va_end(arguments);
+}
+
+static struct dice dice_for(const struct exchange *exchange, enum way way, uint64_t what)
+{
+    return dice_of(simulation.seed + exchange->number * 4 + way, 0x1000 + what);
+}
+
+/* Characters that a target, and a field's value, may have; chosen to tempt whoever normalizes. */
+static void add_random(struct text *text, struct dice *dice, const char *characters, uint64_t most)
+{
+    for (uint64_t left = pick(dice, most); left; left--)
+        text_add(text, "%c", characters[pick(dice, strlen(characters))]);
+}
+
+static void add_path(const struct exchange *exchange, struct text *text)
+{
+    struct dice dice = dice_for(exchange, REQUEST, 1);
+    text_add(text, "/%" PRIu64, exchange->number);
+    if (dice_percent(&dice, 70)) {
+        text_add(text, "/");
+        add_random(text, &dice, "aB0/.;=%~-_!$&'()*+,:@", 60);
+        text_add(text, "%%2F%%2f%%41");
+    }
+    if (dice_percent(&dice, 50)) {
+        text_add(text, "?");
+        add_random(text, &dice, "aB0/?=&+%;", 40);
+    }
+}
+
+/* Fields between the two ends: names, order, case, and duplicates are to be kept. */
+static void add_fields(const struct exchange *exchange, enum way way, struct text *text)
+{
+    static const char *const names[] = {"Accept", "X-Sim", "x-sim", "COOKIE", "Set-Cookie",
+                                        "X-MiXeD-cAsE", "Cache-Control", "ETag", "a", "Accept"};
+    struct dice dice = dice_for(exchange, way, 2);
+    text_add(text, "X-Number: %" PRIu64 "\r\n", exchange->number);
+    for (uint64_t left = pick(&dice, 8); left; left--) {
+        text_add(text, "%s: v", names[pick(&dice, sizeof names / sizeof *names)]);
+        add_random(text, &dice, "aB0 ,;=\"\\()\xe4\t:", 30);
+        text_add(text, "v\r\n");
+    }
+}
+
+static void add_framing(const struct exchange *exchange, enum way way, struct text *text)
+{
+    const struct direction *direction = &exchange->ways[way];
+    if (direction->delivery == BODY_LENGTH)
+        text_add(text, "Content-Length: %" PRIu32 "\r\n", direction->length);
+    if (direction->delivery == BODY_CHUNKED)
+        text_add(text, "Transfer-Encoding: chunked\r\n");
+    if (exchange->number % 3 == 0)
+        text_add(text, "Connection: %sX-Hop\r\nX-Hop: 1\r\n",
+                 exchange->closes[way] ? "close, " : "");
+    else if (exchange->closes[way])
+        text_add(text, "Connection: close\r\n");
+}
+
+static void add_authority(const struct exchange *exchange, struct text *text)
+{
+    text_add(text, "%s", exchange->host->name);
+    if (exchange->port)
+        text_add(text, ":%u", exchange->port);
+}
+
+static void add_start_line(const struct exchange *exchange, enum way way, bool at_client,
+                           struct text *text)
+{
+    if (way == RESPONSE) {
+        text_add(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", exchange->status,
+                 exchange->number % 100);
+        return;
+    }
+    text_add(text, "%s ", exchange->method);
+    if (at_client && !exchange->tunnel)
+        text_add(text, "http://");
+    if (at_client)
+        add_authority(exchange, text);
+    if (!exchange->tunnel)
+        add_path(exchange, text);
+    text_add(text, " HTTP/1.1\r\n");
+}
+
+void plan_head(const struct exchange *exchange, enum way way, struct text *text)
+{
+    bool framing_first = exchange->number % 2;
+    text->length = 0;
+    add_start_line(exchange, way, true, text);
+    if (way == REQUEST) {
+        text_add(text, "Host: ");
+        add_authority(exchange, text);
+        text_add(text, "\r\n");
+    }
+    if (framing_first)
+        add_framing(exchange, way, text);
+    uint32_t fields_at = text->length;
+    add_fields(exchange, way, text);
+    if (sabotage(FIELDS_KEPT, 20))
+        text->bytes[fields_at] ^= 0x20;
+    if (!framing_first)
+        add_framing(exchange, way, text);
+    text_add(text, "\r\n");
+}
+
+const char *plan_check_head(const struct exchange *exchange, enum way way, const char *head,
+                            size_t length)
+{
+    struct text expected = {.length = 0};
+    add_start_line(exchange, way, false, &expected);
+    if (length < expected.length || memcmp(head, expected.bytes, expected.length))
+        return "the start line changed";
+    expected.length = 0;
+    add_fields(exchange, way, &expected);
+    if (!memmem(head, length, expected.bytes, expected.length))
+        return "the fields changed";
+    if (memmem(head, length, "X-Hop", 5))
+        return "a field of one connection was passed on";
+    if (!memmem(head, length, "\r\nVia: ", 7))
+        return "there is no Via";
+    return NULL;
+}
+
+void plan_trailers(const struct exchange *exchange, enum way way, struct text *text)
+{
+    text->length = 0;
+    if (exchange->ways[way].trailers)
+        text_add(text, "X-Trailer: %" PRIu64 "\r\n", exchange->number);
+}
+
+/* --- bodies */
+
+enum { PATTERN_BYTES = 65521 }; /* a prime: no power of two repeats it */
+static uint8_t pattern[PATTERN_BYTES * 2];
+
+static const uint8_t *pattern_at(uint64_t number, enum way way, uint64_t offset)
+{
+    if (!pattern[0]) {
+        struct dice dice = dice_of(1, 1);
+        for (int i = 0; i < PATTERN_BYTES; i++)
+            pattern[i] = pattern[i + PATTERN_BYTES] = (uint8_t)(1 + pick(&dice, 255));
+    }
+    return &pattern[(number * 7919 + (uint64_t)way * 31337 + offset) % PATTERN_BYTES];
+}
+
+void pattern_fill(uint64_t number, enum way way, uint64_t offset, uint8_t *bytes, size_t count)
+{
+    for (size_t some; count; bytes += some, offset += some, count -= some) {
+        some = count < PATTERN_BYTES ? count : PATTERN_BYTES;
+        memcpy(bytes, pattern_at(number, way, offset), some);
+    }
+}
+
+bool pattern_matches(uint64_t number, enum way way, uint64_t offset, const uint8_t *bytes,
+                     size_t count)
+{
+    for (size_t some; count; bytes += some, offset += some, count -= some) {
+        some = count < PATTERN_BYTES ? count : PATTERN_BYTES;
+        if (memcmp(bytes, pattern_at(number, way, offset), some))
+            return false;
+    }
+    return true;
+}
