@@ -28,6 +28,15 @@ enum { WEIR_CLIENT_SIDE = 0, WEIR_SERVER_SIDE = 1 };
 /* How a carrier's incoming direction ended. Only `clean` may complete a message. */
 enum { WEIR_END_CLEAN = 0, WEIR_END_TRUNCATED = 1, WEIR_END_RESET = 2, WEIR_END_TIMEOUT = 3 };
 
+/* How a connection is closed. */
+enum {
+    WEIR_CLOSE_FLUSH = 0,  /* when what is wanted to be produced and was written has left; FIN */
+    WEIR_CLOSE_LINGER = 1, /* likewise, and then what the peer still sends is read and dropped for a
+                              while, so that the last answer is not lost to a reset */
+    WEIR_CLOSE_NOW = 2,    /* what has not left is dropped; FIN */
+    WEIR_CLOSE_RESET = 3   /* aborted: the peer sees a reset, never a clean end */
+};
+
 /* What sniff() answers. */
 enum { WEIR_SNIFF_NO = 0, WEIR_SNIFF_YES = 1, WEIR_SNIFF_MORE = 2 };
 
@@ -103,10 +112,9 @@ typedef struct weir_protocol_host {
     void (*write)(weir_connection *connection, uint64_t stream, const weir_slice *slices,
                   uint32_t count, uint32_t flags);
     void (*carrier_grant)(weir_connection *connection, uint64_t stream, size_t bytes);
-    /* Ends the connection: as soon as what is wanted to be produced and what was written has left,
-     * or at once with a reset when `why` is WEIR_RESET. Its channels fail with `why`, unless failed
-     * before, and are gone for the protocol: it must not use them any more. */
-    void (*close)(weir_connection *connection, weir_result why);
+    /* Ends the connection, how: WEIR_CLOSE_*. Its channels fail with `why`, unless failed before,
+     * and are gone for the protocol: it must not use them any more. */
+    void (*close)(weir_connection *connection, uint32_t how, weir_result why);
     void (*wake)(weir_connection *connection);
     /* timeout() is called in that many milliseconds or a little later, unless set again; 0: never. */
     void (*deadline)(weir_connection *connection, uint32_t milliseconds);

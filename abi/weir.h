@@ -104,8 +104,8 @@ typedef struct weir_head {
     uint32_t count;
     weir_result error;           /* of a WEIR_MALFORMED_REQUEST */
     int64_t content_length;      /* -1: unknown */
-    weir_string block;           /* when all strings above lie in one run of bytes: that run. Lets
-                                    the host copy the head in one piece; may be empty */
+    weir_string block;           /* when every string above lies in one run of bytes or is static:
+                                    that run. Lets the host copy the head in one piece; may be empty */
 } weir_head;
 
 /* What the host gives first; more by query("weir.protocol/0"), NULL when it has no such table. */

@@ -21,6 +21,7 @@ static void mark_owner(struct channel *channel)
 void channel_deliver_head(struct channel *channel, const weir_head *head)
 {
     channel->head = head_copy(channel->arena, head);
+    channel->answered = true;
     if (head->flags & WEIR_END)
         channel->incoming_ended = true;
     mark_owner(channel);
@@ -32,6 +33,7 @@ void channel_deliver_interim(struct channel *channel, const weir_head *head)
     while (*last)
         last = &(*last)->next;
     *last = head_copy(channel->arena, head);
+    channel->answered = true;
     mark_owner(channel);
 }
 

@@ -31,6 +31,7 @@ struct channel {
     struct head *head, *trailers;    /* NULL: not yet, or none */
     struct slice_queue incoming;
     bool incoming_ended;
+    bool answered; /* a head has come, interim or final */
 
     /* What this leg may be sent, and has been. */
     uint64_t credit;

@@ -200,10 +200,9 @@ static void host_carrier_grant(weir_connection *public, uint64_t stream, size_t 
     carrier_grant(of(public)->carrier, stream, bytes);
 }
 
-static void host_close(weir_connection *public, weir_result why)
+static void host_close(weir_connection *public, uint32_t how, weir_result why)
 {
-    connection_close(of(public), why == WEIR_RESET ? CARRIER_CLOSE_RESET : CARRIER_CLOSE_FLUSH,
-                     why);
+    connection_close(of(public), how, why);
 }
 
 static void host_wake(weir_connection *public)

@@ -48,7 +48,8 @@ bool connection_idle(const struct connection *connection); /* no channel is open
 
 /* Finish what runs, begin nothing new. */
 void connection_drain(struct connection *connection);
-/* how: CARRIER_CLOSE_*. Channels still open fail with `why`. */
+/* how: CARRIER_CLOSE_*. Channels still open fail with `why`. From the rooms above only for an idle
+ * connection, or with CARRIER_CLOSE_NOW: its protocol does nothing more then. */
 void connection_close(struct connection *connection, uint32_t how, weir_result why);
 
 /* The table behind query("weir.protocol/0"). */

@@ -83,11 +83,10 @@ static inline void carrier_hand_over(struct carrier *carrier, const struct carri
 /* How to end. No event but produce() (when flushing) and closed() comes afterwards, the latter
  * never from inside close(). */
 enum {
-    CARRIER_CLOSE_FLUSH, /* what is wanted to be produced and what was written leaves first, then
-                            FIN. What the peer still sends is read and dropped for a while, so that
-                            the answer is not lost to a reset */
-    CARRIER_CLOSE_NOW,   /* drop what has not left; FIN */
-    CARRIER_CLOSE_RESET  /* abort: the peer sees a reset, never a clean end */
+    CARRIER_CLOSE_FLUSH = WEIR_CLOSE_FLUSH,
+    CARRIER_CLOSE_LINGER = WEIR_CLOSE_LINGER,
+    CARRIER_CLOSE_NOW = WEIR_CLOSE_NOW,
+    CARRIER_CLOSE_RESET = WEIR_CLOSE_RESET
 };
 static inline void carrier_close(struct carrier *carrier, uint32_t how)
 {

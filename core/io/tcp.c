@@ -44,7 +44,7 @@ struct tcp {
     uint8_t closing;
     bool opened, reading, starved, ended;
     bool end_wanted, shut; /* half-close asked for, done */
-    bool request_busy, write_broken, want_produce;
+    bool request_busy, write_broken, was_reset, want_produce, may_linger;
 };
 
 static void try_to_send(struct tcp *tcp);
@@ -112,7 +112,7 @@ static void cb_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
     else if (count == UV_ENOBUFS)
         on_no_credit(tcp);
     else if (count < 0)
-        on_ended(tcp, count == UV_EOF ? WEIR_END_CLEAN : WEIR_END_RESET);
+        on_ended(tcp, count == UV_EOF && !tcp->was_reset ? WEIR_END_CLEAN : WEIR_END_RESET);
 }
 
 static void start_reading(struct tcp *tcp)
@@ -126,10 +126,13 @@ static void start_reading(struct tcp *tcp)
 /* --- writing */
 
 /* The kernel refused for good. What the peer sent before may still be read, and reading tells the
- * user how it ended; only when that is over already nobody else would. */
-static void on_write_error(struct tcp *tcp)
+ * user how it ended; only when that is over already nobody else would. Linux tells of a reset only
+ * once: after a write that failed with it reading ends as if cleanly. With EPIPE it does so rightly,
+ * the peer's FIN came before. */
+static void on_write_error(struct tcp *tcp, int error)
 {
     tcp->write_broken = true;
+    tcp->was_reset |= error != UV_EPIPE;
     tcp->writing_bytes = 0;
     slice_queue_drop(&tcp->outgoing, tcp->outgoing.bytes);
     if (tcp->closing != OPEN)
@@ -149,7 +152,7 @@ static void cb_written(uv_write_t *request, int status)
     if (tcp->closing == CLOSED)
         return;
     if (status < 0) {
-        on_write_error(tcp);
+        on_write_error(tcp, status);
         return;
     }
     slice_queue_drop(&tcp->outgoing, tcp->writing_bytes);
@@ -180,7 +183,7 @@ static void wait_for_room(struct tcp *tcp)
     int rc = uv_write(&tcp->request.write, (uv_stream_t *)&tcp->handle, buffers, count, cb_written);
     tcp->request_busy = rc == 0;
     if (rc < 0)
-        on_write_error(tcp);
+        on_write_error(tcp, rc);
 }
 
 static void try_to_send(struct tcp *tcp)
@@ -191,7 +194,7 @@ static void try_to_send(struct tcp *tcp)
         uint32_t count = gather(tcp, buffers, &bytes);
         int sent = uv_try_write((uv_stream_t *)&tcp->handle, buffers, count);
         if (sent < 0 && sent != UV_EAGAIN) {
-            on_write_error(tcp);
+            on_write_error(tcp, sent);
             return;
         }
         if (sent > 0)
@@ -291,7 +294,9 @@ static void proceed_to_close(struct tcp *tcp)
         if (tcp->request_busy)
             return;
     }
-    if (tcp->closing == FLUSHING) {
+    if (tcp->closing == FLUSHING && !tcp->may_linger) {
+        close_now(tcp);
+    } else if (tcp->closing == FLUSHING) {
         tcp->closing = LINGERING;
         wheel_set(loop_wheel(tcp->loop), &tcp->linger, loop_now_ms(tcp->loop) + LINGER_MS);
     }
@@ -378,7 +383,7 @@ static void tcp_grant(struct carrier *carrier, uint64_t stream, size_t bytes)
 static void tcp_close(struct carrier *carrier, uint32_t how)
 {
     struct tcp *tcp = of(carrier);
-    if (tcp->closing != OPEN && how == CARRIER_CLOSE_FLUSH)
+    if (tcp->closing != OPEN && (how == CARRIER_CLOSE_FLUSH || how == CARRIER_CLOSE_LINGER))
         return;
     if (how == CARRIER_CLOSE_RESET) {
         close_with_reset(tcp);
@@ -386,6 +391,7 @@ static void tcp_close(struct carrier *carrier, uint32_t how)
         close_now(tcp);
     } else {
         tcp->closing = FLUSHING;
+        tcp->may_linger = how == CARRIER_CLOSE_LINGER;
         watch_flush(tcp);
         start_reading(tcp);
         proceed_to_close(tcp);

@@ -11,27 +11,29 @@
 #include "core/base/string.h"
 #include "core/process/config_keys.h"
 #include "core/process/nearest.h"
+#include "core/process/tree.h"
+#include "core/process/yaml.h"
 
 /* --- what one value has to do with another */
 
-static void check_listeners(const struct snapshot *snapshot, const struct yaml_node *root,
+static void check_listeners(const struct snapshot *snapshot, const struct tree_node *root,
                             struct config_errors *errors)
 {
-    const struct yaml_node *list = yaml_child(root, "listen");
-    const struct yaml_node *item = list ? list->first : NULL;
+    const struct tree_node *list = tree_child(root, "listen");
+    const struct tree_node *item = list ? list->first : NULL;
     for (uint32_t i = 0; item && i < snapshot->listener_count; i++, item = item->next) {
-        const struct yaml_node *address = yaml_child(item, "address");
+        const struct tree_node *address = tree_child(item, "address");
         for (uint32_t j = 0; address && j < i; j++)
             if (value_same_listener(snapshot->listeners[i].address, snapshot->listeners[j].address))
-                yaml_mistake(errors, address, "is the same as that of listen[%u]; remove one", j);
+                tree_mistake(errors, address, "is the same as that of listen[%u]; remove one", j);
     }
 }
 
-static void fix_upstream(struct config *config, const struct yaml_node *root,
+static void fix_upstream(struct config *config, const struct tree_node *root,
                          struct config_errors *errors)
 {
     struct snapshot *snapshot = &config->snapshot;
-    const struct yaml_node *node = yaml_child(root, "fixed_upstream");
+    const struct tree_node *node = tree_child(root, "fixed_upstream");
     char hint[NEAREST_HINT_BYTES];
     if (!node || !config->fixed_upstream)
         return;
@@ -45,31 +47,31 @@ static void fix_upstream(struct config *config, const struct yaml_node *root,
         nearest_consider(&nearest, known->name);
     }
     if (!snapshot->fixed_upstream)
-        yaml_mistake(errors, node, "there is no upstream \"%s\"%s", config->fixed_upstream,
+        tree_mistake(errors, node, "there is no upstream \"%s\"%s", config->fixed_upstream,
                      nearest_hint(&nearest, hint));
 }
 
 /* A group without requests is a mistake: who wrote it wants no forward proxy. */
-static void check_groups(const struct snapshot *snapshot, const struct yaml_node *root,
+static void check_groups(const struct snapshot *snapshot, const struct tree_node *root,
                          struct config_errors *errors)
 {
     const struct upstream_group *fixed = snapshot->fixed_upstream;
-    const struct yaml_node *map = yaml_child(root, "upstream");
-    for (const struct yaml_node *node = map ? map->first : NULL; node; node = node->next) {
+    const struct tree_node *map = tree_child(root, "upstream");
+    for (const struct tree_node *node = map ? map->first : NULL; node; node = node->next) {
         if (!fixed)
-            yaml_key_mistake(errors, node, "no request goes there; add \"fixed_upstream: %s\"",
+            tree_key_mistake(errors, node, "no request goes there; add \"fixed_upstream: %s\"",
                              node->key.bytes);
         else if (strcmp(node->key.bytes, fixed->name) != 0)
-            yaml_key_mistake(errors, node, "no request goes there; fixed_upstream is \"%s\"",
+            tree_key_mistake(errors, node, "no request goes there; fixed_upstream is \"%s\"",
                              fixed->name);
     }
 }
 
-static void read_root(struct config *config, const struct yaml_node *root,
+static void read_root(struct config *config, const struct tree_node *root,
                       const struct options *options, struct config_errors *errors)
 {
     schema_read(&config_schema, root, config, &config->arena, errors);
-    if (root->kind != YAML_MAPPING)
+    if (root->kind != TREE_MAPPING)
         return;
     check_listeners(&config->snapshot, root, errors);
     fix_upstream(config, root, errors);
@@ -155,11 +157,11 @@ static void complete(struct config *config, const struct options *options)
 
 /* --- the whole */
 
-static struct snapshot *make_snapshot(const struct yaml_node *root, const struct options *options,
+static struct snapshot *make_snapshot(const struct tree_node *root, const struct options *options,
                                       struct config_errors *errors)
 {
     struct config *config = memory_zeroed(sizeof *config);
-    arena_init(&config->arena, NULL, 0);
+    arena_init(&config->arena, config->first_block, sizeof config->first_block);
     schema_set_standards(&config_schema, config, &config->arena);
     if (root)
         read_root(config, root, options, errors);

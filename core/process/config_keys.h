@@ -14,6 +14,7 @@ struct config {
     struct snapshot snapshot; /* first: who has it has the whole */
     char *fixed_upstream;     /* the name of the group */
     struct arena arena;       /* all that the snapshot points to */
+    uint64_t first_block[128];
 };
 
 #define CONFIG_STANDARD_LISTENER "127.0.0.1:3128"

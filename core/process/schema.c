@@ -16,7 +16,7 @@ struct reader {
 enum { NAMES_BYTES = 256 };
 
 static void read_value(const struct reader *reader, const struct schema_type *type,
-                       const struct yaml_node *node, void *into);
+                       const struct tree_node *node, void *into);
 static void set_standards(const struct reader *reader, const struct schema_type *type, void *into);
 
 /* Adds one more to a list of names for a message, cut when they are too many. */
@@ -37,32 +37,32 @@ static const char *or_word(const struct schema_type *type, char text[VALUE_TEXT_
 }
 
 static void no_number(const struct reader *reader, const struct schema_type *type,
-                      const struct yaml_node *node)
+                      const struct tree_node *node)
 {
     char shown[VALUE_TEXT_BYTES], word[VALUE_TEXT_BYTES];
-    yaml_mistake(reader->errors, node, "\"%s\" is not %s%s", value_show(node->text, shown),
+    tree_mistake(reader->errors, node, "\"%s\" is not %s%s", value_show(node->text, shown),
                  type->what, or_word(type, word));
 }
 
 static void out_of_range(const struct reader *reader, const struct schema_type *type,
-                         const struct yaml_node *node)
+                         const struct tree_node *node)
 {
     char shown[VALUE_TEXT_BYTES], least[VALUE_TEXT_BYTES], most[VALUE_TEXT_BYTES];
     char word[VALUE_TEXT_BYTES];
-    yaml_mistake(reader->errors, node, "%s is out of range; write %s to %s%s",
+    tree_mistake(reader->errors, node, "%s is out of range; write %s to %s%s",
                  value_show(node->text, shown), value_format(type->least, type->units, least),
                  value_format(type->most, type->units, most), or_word(type, word));
 }
 
 static void read_number(const struct reader *reader, const struct schema_type *type,
-                        const struct yaml_node *node, void *into)
+                        const struct tree_node *node, void *into)
 {
     uint64_t number = 0;
     bool is_word = type->word && string_equal(node->text, string_of(type->word));
     if (!is_word && !value_parse(node->text, type->units, &number)) {
         no_number(reader, type, node);
     } else if (!is_word && node->quoted && type->units == value_plain) {
-        yaml_mistake(reader->errors, node, "a number in quotes is text; leave out the quotes");
+        tree_mistake(reader->errors, node, "a number in quotes is text; leave out the quotes");
     } else if (!is_word && (number < type->least || number > type->most)) {
         out_of_range(reader, type, node);
     } else {
@@ -75,7 +75,7 @@ static void read_number(const struct reader *reader, const struct schema_type *t
 
 /* Which of the words it is; -1: none, reported. */
 static int find_word(const struct reader *reader, const char *const *words,
-                     const struct yaml_node *node)
+                     const struct tree_node *node)
 {
     char shown[VALUE_TEXT_BYTES], known[NAMES_BYTES] = "", hint[NEAREST_HINT_BYTES];
     struct nearest nearest = nearest_to(node->text);
@@ -85,13 +85,13 @@ static int find_word(const struct reader *reader, const char *const *words,
         nearest_consider(&nearest, words[i]);
         join(known, words[i]);
     }
-    yaml_mistake(reader->errors, node, "\"%s\" is not one of: %s%s", value_show(node->text, shown),
+    tree_mistake(reader->errors, node, "\"%s\" is not one of: %s%s", value_show(node->text, shown),
                  known, nearest_hint(&nearest, hint));
     return -1;
 }
 
 static void read_choice(const struct reader *reader, const struct schema_type *type,
-                        const struct yaml_node *node, void *into)
+                        const struct tree_node *node, void *into)
 {
     int found = find_word(reader, type->words, node);
     if (found >= 0)
@@ -107,12 +107,12 @@ static void store_text(const struct reader *reader, weir_string text, void *into
 }
 
 static void read_text(const struct reader *reader, const struct schema_type *type,
-                      const struct yaml_node *node, void *into)
+                      const struct tree_node *node, void *into)
 {
     char shown[VALUE_TEXT_BYTES];
     const char *mistake = type->mistake ? type->mistake(node->text) : NULL;
     if (mistake)
-        yaml_mistake(reader->errors, node, "\"%s\" %s", value_show(node->text, shown), mistake);
+        tree_mistake(reader->errors, node, "\"%s\" %s", value_show(node->text, shown), mistake);
     else if (!type->words || find_word(reader, type->words, node) >= 0)
         store_text(reader, node->text, into);
 }
@@ -145,31 +145,31 @@ static struct nearest find_meant(const struct schema_type *type, weir_string nam
 }
 
 static void unknown_key(const struct reader *reader, const struct schema_type *type,
-                        const struct yaml_node *node)
+                        const struct tree_node *node)
 {
     char known[NAMES_BYTES], hint[NEAREST_HINT_BYTES];
     struct nearest nearest = find_meant(type, node->key);
     if (nearest.best)
-        yaml_key_mistake(reader->errors, node, "unknown key%s", nearest_hint(&nearest, hint));
+        tree_key_mistake(reader->errors, node, "unknown key%s", nearest_hint(&nearest, hint));
     else
-        yaml_key_mistake(reader->errors, node, "unknown key; known here: %s",
+        tree_key_mistake(reader->errors, node, "unknown key; known here: %s",
                          list_keys(type, known));
 }
 
 /* Also by a mistyped key, which is one mistake and not two. */
 static bool is_given(const struct schema_type *type, const struct schema_key *key,
-                     const struct yaml_node *node)
+                     const struct tree_node *node)
 {
-    for (const struct yaml_node *child = node->first; child; child = child->next)
+    for (const struct tree_node *child = node->first; child; child = child->next)
         if (find_meant(type, child->key).best == key->name)
             return true;
     return false;
 }
 
 static void read_section(const struct reader *reader, const struct schema_type *type,
-                         const struct yaml_node *node, void *into)
+                         const struct tree_node *node, void *into)
 {
-    for (const struct yaml_node *child = node->first; child; child = child->next) {
+    for (const struct tree_node *child = node->first; child; child = child->next) {
         const struct schema_key *key = find_key(type, child->key);
         if (key)
             read_value(reader, key->type, child, (char *)into + key->offset);
@@ -178,17 +178,17 @@ static void read_section(const struct reader *reader, const struct schema_type *
     }
     for (const struct schema_key *key = type->keys; key->name; key++)
         if (key->required && !is_given(type, key, node))
-            yaml_mistake(reader->errors, node, "\"%s\" is missing", key->name);
+            tree_mistake(reader->errors, node, "\"%s\" is missing", key->name);
 }
 
 /* --- lists and maps */
 
 /* Room for the items, zeroed and stored. NULL: there are none, or too few or many, reported. */
 static char *make_items(const struct reader *reader, const struct schema_type *type,
-                        const struct yaml_node *node, void *into)
+                        const struct tree_node *node, void *into)
 {
     if (node->count < type->least || node->count > type->most) {
-        yaml_mistake(reader->errors, node, "has %u entries; it must have %u to %u", node->count,
+        tree_mistake(reader->errors, node, "has %u entries; it must have %u to %u", node->count,
                      (unsigned)type->least, (unsigned)type->most);
         return NULL;
     }
@@ -202,12 +202,12 @@ static char *make_items(const struct reader *reader, const struct schema_type *t
 }
 
 static void read_list(const struct reader *reader, const struct schema_type *type,
-                      const struct yaml_node *node, void *into)
+                      const struct tree_node *node, void *into)
 {
     char *item = make_items(reader, type, node, into);
     if (!item)
         return;
-    for (const struct yaml_node *child = node->first; child; child = child->next) {
+    for (const struct tree_node *child = node->first; child; child = child->next) {
         set_standards(reader, type->item, item);
         read_value(reader, type->item, child, item);
         item += type->size;
@@ -215,16 +215,16 @@ static void read_list(const struct reader *reader, const struct schema_type *typ
 }
 
 static void read_map(const struct reader *reader, const struct schema_type *type,
-                     const struct yaml_node *node, void *into)
+                     const struct tree_node *node, void *into)
 {
     char *item = make_items(reader, type, node, into);
     if (!item)
         return;
-    for (const struct yaml_node *child = node->first; child; child = child->next) {
+    for (const struct tree_node *child = node->first; child; child = child->next) {
         set_standards(reader, type->item, item);
         const char *mistake = type->mistake(child->key);
         if (mistake)
-            yaml_key_mistake(reader->errors, child, "%s", mistake);
+            tree_key_mistake(reader->errors, child, "%s", mistake);
         else
             store_text(reader, child->key, item);
         read_value(reader, type->item, child, item);
@@ -234,15 +234,15 @@ static void read_map(const struct reader *reader, const struct schema_type *type
 
 /* --- any value */
 
-static const enum yaml_kind kind_wanted[] = {
-    [SCHEMA_NUMBER] = YAML_TEXT,     [SCHEMA_CHOICE] = YAML_TEXT, [SCHEMA_TEXT] = YAML_TEXT,
-    [SCHEMA_SECTION] = YAML_MAPPING, [SCHEMA_LIST] = YAML_LIST,   [SCHEMA_MAP] = YAML_MAPPING,
+static const enum tree_kind kind_wanted[] = {
+    [SCHEMA_NUMBER] = TREE_TEXT,     [SCHEMA_CHOICE] = TREE_TEXT, [SCHEMA_TEXT] = TREE_TEXT,
+    [SCHEMA_SECTION] = TREE_MAPPING, [SCHEMA_LIST] = TREE_LIST,   [SCHEMA_MAP] = TREE_MAPPING,
 };
 
 static const char *const kind_names[] = {
-    [YAML_TEXT] = "a single value",
-    [YAML_LIST] = "a list",
-    [YAML_MAPPING] = "keys and values",
+    [TREE_TEXT] = "a single value",
+    [TREE_LIST] = "a list",
+    [TREE_MAPPING] = "keys and values",
 };
 
 /* "workers:2" */
@@ -254,7 +254,7 @@ static bool lacks_space(const struct schema_type *type, weir_string text)
 }
 
 /* What people most often forgot when a value is of another kind than they thought. */
-static const char *kind_remedy(const struct schema_type *type, const struct yaml_node *node)
+static const char *kind_remedy(const struct schema_type *type, const struct tree_node *node)
 {
     if (type->kind == SCHEMA_LIST)
         return "; begin each entry with \"- \"";
@@ -262,24 +262,24 @@ static const char *kind_remedy(const struct schema_type *type, const struct yaml
 }
 
 static void wrong_kind(const struct reader *reader, const struct schema_type *type,
-                       const struct yaml_node *node)
+                       const struct tree_node *node)
 {
     char names[NAMES_BYTES];
     bool is_section = type->kind == SCHEMA_SECTION;
-    enum yaml_kind wanted = kind_wanted[type->kind];
-    if (node->kind == YAML_EMPTY)
-        yaml_mistake(reader->errors, node, "has no value; give it one or leave it out");
+    enum tree_kind wanted = kind_wanted[type->kind];
+    if (node->kind == TREE_EMPTY)
+        tree_mistake(reader->errors, node, "has no value; give it one or leave it out");
     else
-        yaml_mistake(reader->errors, node, "must be %s%s%s%s, not %s%s", kind_names[wanted],
+        tree_mistake(reader->errors, node, "must be %s%s%s%s, not %s%s", kind_names[wanted],
                      is_section ? " (" : "", is_section ? list_keys(type, names) : "",
                      is_section ? ")" : "", kind_names[node->kind], kind_remedy(type, node));
 }
 
 static void read_value(const struct reader *reader, const struct schema_type *type,
-                       const struct yaml_node *node, void *into)
+                       const struct tree_node *node, void *into)
 {
     static void (*const read[])(const struct reader *reader, const struct schema_type *type,
-                                const struct yaml_node *node, void *into) = {
+                                const struct tree_node *node, void *into) = {
         [SCHEMA_NUMBER] = read_number,   [SCHEMA_CHOICE] = read_choice, [SCHEMA_TEXT] = read_text,
         [SCHEMA_SECTION] = read_section, [SCHEMA_LIST] = read_list,     [SCHEMA_MAP] = read_map,
     };
@@ -297,9 +297,9 @@ static void set_standards(const struct reader *reader, const struct schema_type 
         void *value = (char *)into + key->offset;
         if (key->type->kind == SCHEMA_SECTION)
             set_standards(reader, key->type, value);
-        else if (key->standard && kind_wanted[key->type->kind] == YAML_TEXT)
+        else if (key->standard && kind_wanted[key->type->kind] == TREE_TEXT)
             read_value(reader, key->type,
-                       &(struct yaml_node){.kind = YAML_TEXT, .text = string_of(key->standard)},
+                       &(struct tree_node){.kind = TREE_TEXT, .text = string_of(key->standard)},
                        value);
     }
 }
@@ -311,7 +311,7 @@ void schema_set_standards(const struct schema_type *section, void *into, struct 
     config_errors_deinit(&errors);
 }
 
-void schema_read(const struct schema_type *type, const struct yaml_node *node, void *into,
+void schema_read(const struct schema_type *type, const struct tree_node *node, void *into,
                  struct arena *arena, struct config_errors *errors)
 {
     read_value(&(struct reader){arena, errors}, type, node, into);

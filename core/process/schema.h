@@ -19,8 +19,8 @@
 
 #include "core/base/memory.h"
 #include "core/process/config_errors.h"
+#include "core/process/tree.h"
 #include "core/process/values.h"
-#include "core/process/yaml.h"
 
 enum schema_kind {
     SCHEMA_NUMBER,
@@ -59,7 +59,7 @@ struct schema_key {
 void schema_set_standards(const struct schema_type *section, void *into, struct arena *arena);
 /* Reads the node into `into` and reports all mistakes in it; memory is the arena's. What is wrong
  * or absent is left as it was. */
-void schema_read(const struct schema_type *type, const struct yaml_node *node, void *into,
+void schema_read(const struct schema_type *type, const struct tree_node *node, void *into,
                  struct arena *arena, struct config_errors *errors);
 
 #endif

@@ -15,22 +15,22 @@
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
-#include "core/process/values.h"
 
-enum { MISTAKE_BYTES = 384, REASON_BYTES = 160 };
+enum { MISTAKE_BYTES = 256, REASON_BYTES = 160 };
 
 struct yaml_document {
+    struct tree_node *root;
     struct arena arena;
-    struct yaml_node *root;
+    uint64_t first_block[256];
 };
 
 struct builder {
     struct yaml_document *document;
     struct config_errors *errors;
     weir_string text;
-    struct yaml_node *current; /* the mapping or list that is open; NULL: none */
+    struct tree_node *current; /* the mapping or list that is open; NULL: none */
     weir_string key;           /* of the value that comes next in `current`, once has_key */
-    struct yaml_place key_place;
+    struct tree_place key_place;
     bool has_key;
     uint32_t nodes, documents;
     bool failed; /* reported; nothing more is read or reported */
@@ -39,15 +39,15 @@ struct builder {
 /* --- mistakes in the text itself */
 
 static __attribute__((format(printf, 3, 4))) bool
-fail(struct builder *builder, struct yaml_place place, const char *format, ...)
+fail(struct builder *builder, struct tree_place place, const char *format, ...)
 {
-    char reason[REASON_BYTES];
+    char mistake[MISTAKE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reason, sizeof reason, format, arguments);
+    vsnprintf(mistake, sizeof mistake, format, arguments);
     va_end(arguments);
     if (!builder->failed)
-        config_errors_add(builder->errors, place.line, place.column, "%s", reason);
+        config_errors_add(builder->errors, place.line, place.column, "%s", mistake);
     builder->failed = true;
     return false;
 }
@@ -80,13 +80,13 @@ static const char *remedy(weir_string line)
     return "";
 }
 
-static void not_yaml(struct builder *builder, struct yaml_place place, const char *reason)
+static void not_yaml(struct builder *builder, struct tree_place place, const char *reason)
 {
     weir_string line = line_of(builder->text, place.line);
     if (strstr(reason, "multiline plain key")) {
         /* The place is that of a value which the next line was taken into. */
         line = line_of(builder->text, place.line + 1);
-        place = (struct yaml_place){place.line + 1, (uint32_t)indent_of(line) + 1};
+        place = (struct tree_place){place.line + 1, (uint32_t)indent_of(line) + 1};
     }
     const char *hint = remedy(line);
     if (!*hint && (strstr(reason, "multiline") || strstr(reason, "indent")))
@@ -108,7 +108,7 @@ static void on_diagnostic(struct fy_diag *diagnostic, void *user, const char *by
     for (int colons = 0; at > line && colons < 2; colons += *at == ':')
         at--;
     if (sscanf(at, ":%u:%u", &row, &column) == 2 && row && column)
-        not_yaml(user, (struct yaml_place){row, column}, reason + sizeof mark - 1);
+        not_yaml(user, (struct tree_place){row, column}, reason + sizeof mark - 1);
 }
 
 /* The length of the UTF-8 character that begins there; 0: it is none, or a control character. */
@@ -135,13 +135,13 @@ static bool check_characters(struct builder *builder)
 {
     const unsigned char *at = (const unsigned char *)builder->text.bytes;
     const unsigned char *end = at + builder->text.length;
-    struct yaml_place place = {1, 1};
+    struct tree_place place = {1, 1};
     while (at < end) {
         size_t length = character_length(at, (size_t)(end - at));
         if (!length)
             return fail(builder, place, "byte 0x%02x is not text; the file must be UTF-8", *at);
-        place = *at == '\n' ? (struct yaml_place){place.line + 1, 1}
-                            : (struct yaml_place){place.line, place.column + 1};
+        place = *at == '\n' ? (struct tree_place){place.line + 1, 1}
+                            : (struct tree_place){place.line, place.column + 1};
         at += length;
     }
     return true;
@@ -149,31 +149,54 @@ static bool check_characters(struct builder *builder)
 
 /* --- from events to the tree */
 
-static bool place_of_mark(const struct fy_mark *mark, struct yaml_place *place)
+/* libfyaml's mark of a quoted text, an anchor or an alias is behind the character that begins it.
+ */
+static bool place_of_mark(const struct builder *builder, const struct fy_mark *mark,
+                          struct tree_place *place)
 {
     if (!mark || mark->line < 0 || mark->column < 0)
         return false;
-    *place = (struct yaml_place){(uint32_t)mark->line + 1, (uint32_t)mark->column + 1};
+    size_t at = mark->input_pos;
+    bool behind = mark->column && at && at <= builder->text.length &&
+                  memchr("'\"&*", builder->text.bytes[at - 1], 4);
+    *place = (struct tree_place){(uint32_t)mark->line + 1, (uint32_t)mark->column + !behind};
     return true;
 }
 
 /* Where an event is; of an empty value: its key, or what it is in. */
-static struct yaml_place place_of_event(const struct builder *builder, struct fy_event *event)
+static struct tree_place place_of_event(const struct builder *builder, struct fy_event *event)
 {
-    struct yaml_place place = {1, 1};
-    if (place_of_mark(fy_event_start_mark(event), &place))
+    struct tree_place place = {1, 1};
+    if (place_of_mark(builder, fy_event_start_mark(event), &place))
         return place;
     if (builder->has_key)
         return builder->key_place;
     return builder->current ? builder->current->place : place;
 }
 
-/* The text between quotes may hold any character, also those that end a C string. */
+/* libfyaml 0.7 gets several '' in a row wrong, and leaks memory with many. */
+static bool has_many_quotes(const struct builder *builder, struct fy_token *token)
+{
+    const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
+    if (fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED || !start || !end ||
+        start->input_pos > end->input_pos || end->input_pos > builder->text.length)
+        return false;
+    const char *bytes = builder->text.bytes + start->input_pos;
+    return memmem(bytes, end->input_pos - start->input_pos, "''''''", 6) != NULL;
+}
+
+/* The text between double quotes may hold any character, also the one that ends a C string. */
 static bool copy_text(struct builder *builder, struct fy_event *event, weir_string *text)
 {
+    struct fy_token *token = event->scalar.value;
     size_t length = 0;
-    const char *bytes = event->scalar.value ? fy_token_get_text(event->scalar.value, &length) : "";
-    if (!bytes || (length && memchr(bytes, 0, length)))
+    if (token && has_many_quotes(builder, token))
+        return fail(builder, place_of_event(builder, event),
+                    "too many ' in a row; put the text in double quotes");
+    const char *bytes = token ? fy_token_get_text(token, &length) : NULL;
+    if (!bytes)
+        length = 0; /* also an empty block of text */
+    if (length && memchr(bytes, 0, length))
         return fail(builder, place_of_event(builder, event), "text with a NUL character in it");
     char *copy = arena_allocate(&builder->document->arena, length + 1);
     if (length)
@@ -183,20 +206,28 @@ static bool copy_text(struct builder *builder, struct fy_event *event, weir_stri
     return true;
 }
 
+static struct tree_place first_of(struct tree_place a, struct tree_place b)
+{
+    return a.line < b.line || (a.line == b.line && a.column < b.column) ? a : b;
+}
+
+/* libfyaml sees that [a: b] has a mapping in it only at the colon. */
 static bool take_key(struct builder *builder, struct fy_event *event)
 {
-    struct yaml_place place = place_of_event(builder, event);
+    struct tree_place place = place_of_event(builder, event);
     if (event->type != FYET_SCALAR || !event->scalar.value)
         return fail(builder, place, "a key must be text%s",
                     remedy(line_of(builder->text, place.line)));
     builder->has_key = copy_text(builder, event, &builder->key);
     builder->key_place = place;
+    if (!builder->current->count)
+        builder->current->place = first_of(place, builder->current->place);
     return builder->has_key;
 }
 
-static void append(struct builder *builder, struct yaml_node *node)
+static void append(struct builder *builder, struct tree_node *node)
 {
-    struct yaml_node *parent = builder->current;
+    struct tree_node *parent = builder->current;
     if (!parent) {
         builder->document->root = node;
         return;
@@ -210,11 +241,11 @@ static void append(struct builder *builder, struct yaml_node *node)
     parent->last = node;
 }
 
-static struct yaml_node *add_node(struct builder *builder, struct fy_event *event,
-                                  enum yaml_kind kind)
+static struct tree_node *add_node(struct builder *builder, struct fy_event *event,
+                                  enum tree_kind kind)
 {
-    struct yaml_node *node = arena_allocate(&builder->document->arena, sizeof *node);
-    *node = (struct yaml_node){.kind = kind, .place = place_of_event(builder, event)};
+    struct tree_node *node = arena_allocate(&builder->document->arena, sizeof *node);
+    *node = (struct tree_node){.kind = kind, .place = place_of_event(builder, event)};
     if (builder->has_key) {
         node->key = builder->key;
         node->key_place = builder->key_place;
@@ -224,8 +255,8 @@ static struct yaml_node *add_node(struct builder *builder, struct fy_event *even
     builder->has_key = false;
     if (++builder->nodes > YAML_NODES_MOST)
         fail(builder, node->place, "more than %d values in one file", YAML_NODES_MOST);
-    if (node->depth > YAML_DEPTH_MOST)
-        fail(builder, node->place, "nested deeper than %d levels", YAML_DEPTH_MOST);
+    if (node->depth > TREE_DEPTH_MOST)
+        fail(builder, node->place, "nested deeper than %d levels", TREE_DEPTH_MOST);
     return node;
 }
 
@@ -235,34 +266,33 @@ static void on_scalar(struct builder *builder, struct fy_event *event)
     if (!copy_text(builder, event, &text))
         return;
     bool quoted = event->scalar.value && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
-    struct yaml_node *node =
-        add_node(builder, event, text.length || quoted ? YAML_TEXT : YAML_EMPTY);
+    struct tree_node *node =
+        add_node(builder, event, text.length || quoted ? TREE_TEXT : TREE_EMPTY);
     node->text = text;
     node->quoted = quoted;
 }
 
 static int compare_keys(const void *a, const void *b)
 {
-    const struct yaml_node *first = *(struct yaml_node *const *)a;
-    const struct yaml_node *second = *(struct yaml_node *const *)b;
+    const struct tree_node *first = *(struct tree_node *const *)a;
+    const struct tree_node *second = *(struct tree_node *const *)b;
     int order = strcmp(first->key.bytes, second->key.bytes);
     return order ? order : (first->index > second->index) - (first->index < second->index);
 }
 
-/* Sorted, so that a mapping of a hundred thousand keys costs no ten thousand million comparisons.
- */
-static void check_keys(struct builder *builder, const struct yaml_node *mapping)
+/* Sorted first: comparing each with each would cost a mapping of a hundred thousand keys dearly. */
+static void check_keys(struct builder *builder, const struct tree_node *mapping)
 {
-    struct yaml_node **sorted = memory_allocate((mapping->count + 1) * sizeof *sorted);
+    struct tree_node **sorted = memory_allocate((mapping->count + 1) * sizeof *sorted);
     uint32_t count = 0;
-    for (struct yaml_node *node = mapping->first; node; node = node->next)
+    for (struct tree_node *node = mapping->first; node; node = node->next)
         sorted[count++] = node;
     qsort(sorted, count, sizeof *sorted, compare_keys);
     for (uint32_t i = 1, first = 0; i < count; i++) {
         if (!string_equal(sorted[i]->key, sorted[first]->key))
             first = i;
         else
-            yaml_key_mistake(builder->errors, sorted[i], "is given twice, first on line %u",
+            tree_key_mistake(builder->errors, sorted[i], "is given twice, first on line %u",
                              sorted[first]->key_place.line);
     }
     memory_free(sorted);
@@ -270,20 +300,15 @@ static void check_keys(struct builder *builder, const struct yaml_node *mapping)
 
 static void close_node(struct builder *builder)
 {
-    if (builder->current->kind == YAML_MAPPING)
+    if (builder->current->kind == TREE_MAPPING)
         check_keys(builder, builder->current);
     builder->current = builder->current->parent;
 }
 
-/* Where the token is, with the character that says what it is. */
-static struct yaml_place place_of_token(const struct builder *builder, struct fy_token *token)
+static struct tree_place place_of_token(const struct builder *builder, struct fy_token *token)
 {
-    const struct fy_mark *mark = fy_token_start_mark(token);
-    struct yaml_place place = {1, 1};
-    place_of_mark(mark, &place);
-    if (mark && mark->input_pos && place.column > 1 && mark->input_pos <= builder->text.length &&
-        memchr("&*", builder->text.bytes[mark->input_pos - 1], 2))
-        place.column--;
+    struct tree_place place = {1, 1};
+    place_of_mark(builder, fy_token_start_mark(token), &place);
     return place;
 }
 
@@ -306,13 +331,13 @@ static void on_value(struct builder *builder, struct fy_event *event)
 {
     if (!check_extras(builder, event))
         return;
-    if (builder->current && builder->current->kind == YAML_MAPPING && !builder->has_key)
+    if (builder->current && builder->current->kind == TREE_MAPPING && !builder->has_key)
         take_key(builder, event);
     else if (event->type == FYET_SCALAR)
         on_scalar(builder, event);
     else
         builder->current =
-            add_node(builder, event, event->type == FYET_MAPPING_START ? YAML_MAPPING : YAML_LIST);
+            add_node(builder, event, event->type == FYET_MAPPING_START ? TREE_MAPPING : TREE_LIST);
 }
 
 static void on_event(struct builder *builder, struct fy_event *event)
@@ -347,7 +372,7 @@ static void read_events(struct builder *builder, struct fy_parser *parser)
         }
     if (builder->failed || !fy_parser_get_stream_error(parser))
         return;
-    fail(builder, (struct yaml_place){1, 1}, "not valid YAML");
+    fail(builder, (struct tree_place){1, 1}, "not valid YAML");
 }
 
 static void build(struct builder *builder)
@@ -360,18 +385,23 @@ static void build(struct builder *builder)
     if (parser)
         read_events(builder, parser);
     else
-        fail(builder, (struct yaml_place){0, 0}, "libfyaml does not start");
+        fail(builder, (struct tree_place){0, 0}, "libfyaml does not start");
     fy_parser_destroy(parser);
     fy_diag_destroy(diagnostics);
+}
+
+const struct tree_node *yaml_root(const struct yaml_document *document)
+{
+    return document->root;
 }
 
 struct yaml_document *yaml_parse(weir_string text, struct config_errors *errors)
 {
     struct yaml_document *document = memory_zeroed(sizeof *document);
     struct builder builder = {.document = document, .errors = errors, .text = text};
-    arena_init(&document->arena, NULL, 0);
+    arena_init(&document->arena, document->first_block, sizeof document->first_block);
     if (text.length > YAML_BYTES_MOST)
-        fail(&builder, (struct yaml_place){0, 0}, "larger than %d MiB", YAML_BYTES_MOST >> 20);
+        fail(&builder, (struct tree_place){0, 0}, "larger than %d MiB", YAML_BYTES_MOST >> 20);
     else if (text.length && check_characters(&builder))
         build(&builder);
     if (!builder.failed)
@@ -418,73 +448,4 @@ struct yaml_document *yaml_load(const char *file, struct config_errors *errors)
         close(descriptor);
     memory_free(bytes);
     return document;
-}
-
-/* --- looking at the tree */
-
-const struct yaml_node *yaml_root(const struct yaml_document *document)
-{
-    return document->root;
-}
-
-const struct yaml_node *yaml_child(const struct yaml_node *mapping, const char *key)
-{
-    const struct yaml_node *node = mapping->first;
-    while (node && !string_equal(node->key, string_of(key)))
-        node = node->next;
-    return node;
-}
-
-static int write_step(const struct yaml_node *node, char *step, size_t size)
-{
-    char key[VALUE_TEXT_BYTES];
-    if (node->parent->kind == YAML_LIST)
-        return snprintf(step, size, "[%u]", node->index);
-    return snprintf(step, size, "%s%s", node->depth > 1 ? "." : "", value_show(node->key, key));
-}
-
-const char *yaml_path(const struct yaml_node *node, char path[YAML_PATH_BYTES])
-{
-    const struct yaml_node *steps[YAML_DEPTH_MOST + 2];
-    uint32_t count = 0;
-    size_t length = 0;
-    path[0] = 0;
-    for (; node->parent && count < YAML_DEPTH_MOST + 2; node = node->parent)
-        steps[count++] = node;
-    while (count-- && length < YAML_PATH_BYTES)
-        length += (size_t)write_step(steps[count], path + length, YAML_PATH_BYTES - length);
-    return path;
-}
-
-static __attribute__((format(printf, 4, 0))) void add_mistake(struct config_errors *errors,
-                                                              const struct yaml_node *node,
-                                                              struct yaml_place place,
-                                                              const char *format, va_list arguments)
-{
-    char path[YAML_PATH_BYTES], text[MISTAKE_BYTES];
-    if (errors->count >= CONFIG_ERRORS_MOST) {
-        errors->count++; /* not kept: no need to find the words */
-        return;
-    }
-    vsnprintf(text, sizeof text, format, arguments);
-    yaml_path(node, path);
-    config_errors_add(errors, place.line, place.column, "%s%s%s", path, *path ? ": " : "", text);
-}
-
-void yaml_mistake(struct config_errors *errors, const struct yaml_node *node, const char *format,
-                  ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_mistake(errors, node, node->place, format, arguments);
-    va_end(arguments);
-}
-
-void yaml_key_mistake(struct config_errors *errors, const struct yaml_node *node,
-                      const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_mistake(errors, node, node->key_place, format, arguments);
-    va_end(arguments);
 }

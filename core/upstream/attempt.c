@@ -79,7 +79,7 @@ static bool idempotent(weir_string method)
 bool attempt_may_repeat(const struct attempt *attempt, const struct channel *server,
                         weir_string method, uint64_t body_bytes)
 {
-    if (body_bytes || server->head || server->interim || attempt->number >= ATTEMPTS_MOST)
+    if (body_bytes || server->answered || attempt->number >= ATTEMPTS_MOST)
         return false;
     if (server->unprocessed)
         return true;

@@ -1,0 +1,450 @@
+/* codecs/h1/parse.c - bytes to heads and bodies, by llhttp; refuses what could be read in two ways */
+#include "codecs/h1/parse.h"
+
+#include <string.h>
+
+/* What one call collects. One per thread: heads are parsed in one go. */
+struct collected {
+    struct h1_head result;
+    uint32_t count;      /* fields */
+    uint32_t most;       /* that many are allowed */
+    bool too_many, folded;
+    weir_string target, reason;
+    void (*on_data)(void *user, const uint8_t *bytes, size_t count);
+    void *user;
+    bool last_chunk;
+};
+static _Thread_local struct collected collected;
+
+/* --- llhttp's callbacks: they only store */
+
+static int cb_url(llhttp_t *parser, const char *at, size_t length)
+{
+    (void)parser;
+    collected.target = (weir_string){at, length};
+    return 0;
+}
+
+static int cb_status(llhttp_t *parser, const char *at, size_t length)
+{
+    (void)parser;
+    collected.reason = (weir_string){at, length};
+    return 0;
+}
+
+static int cb_field(llhttp_t *parser, const char *at, size_t length)
+{
+    (void)parser;
+    if (collected.count == collected.most) {
+        collected.too_many = true;
+        return HPE_USER;
+    }
+    collected.result.fields[collected.count++] =
+        (weir_field){{at, length}, {at + length, 0}};
+    return 0;
+}
+
+static int cb_value(llhttp_t *parser, const char *at, size_t length)
+{
+    (void)parser;
+    weir_string *value = &collected.result.fields[collected.count - 1].value;
+    if (value->length)
+        collected.folded = true; /* a second piece: the line went on behind a line end */
+    while (length && (at[length - 1] == ' ' || at[length - 1] == '\t'))
+        length--;
+    *value = (weir_string){at, length};
+    return 0;
+}
+
+static int cb_pause(llhttp_t *parser)
+{
+    (void)parser;
+    return HPE_PAUSED;
+}
+
+static int cb_body(llhttp_t *parser, const char *at, size_t length)
+{
+    (void)parser;
+    collected.on_data(collected.user, (const uint8_t *)at, length);
+    return 0;
+}
+
+static int cb_chunk_header(llhttp_t *parser)
+{
+    if (parser->content_length)
+        return 0;
+    collected.last_chunk = true;
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+    .on_url = cb_url,
+    .on_status = cb_status,
+    .on_header_field = cb_field,
+    .on_header_value = cb_value,
+    .on_headers_complete = cb_pause,
+    .on_body = cb_body,
+    .on_chunk_header = cb_chunk_header,
+    .on_message_complete = cb_pause,
+};
+
+static void collect_anew(const weir_limits *limits)
+{
+    collected.count = 0;
+    collected.most = limits->header_fields < H1_FIELDS_MOST ? limits->header_fields : H1_FIELDS_MOST;
+    collected.too_many = collected.folded = collected.last_chunk = false;
+    collected.target = collected.reason = (weir_string){"", 0};
+}
+
+static enum h1_parsed broken(weir_result error)
+{
+    collected.result.error = error;
+    return H1_BROKEN;
+}
+
+static enum h1_parsed broken_by(const llhttp_t *parser)
+{
+    if (collected.too_many)
+        return broken(WEIR_HEAD_TOO_LARGE);
+    if (parser->error == HPE_INVALID_VERSION)
+        return broken(WEIR_VERSION_UNSUPPORTED);
+    return broken(WEIR_MALFORMED);
+}
+
+/* --- how much of a head there may be */
+
+bool h1_head_is_whole(const uint8_t *bytes, size_t count, size_t *scanned)
+{
+    size_t at = *scanned;
+    while (at < count) {
+        const uint8_t *line_end = memchr(bytes + at, '\n', count - at);
+        if (!line_end)
+            break;
+        size_t next = (size_t)(line_end - bytes) + 1;
+        if (next < count && bytes[next] == '\n')
+            return true;
+        if (next + 1 < count && bytes[next] == '\r' && bytes[next + 1] == '\n')
+            return true;
+        if (next + 1 >= count) { /* the next line has not shown itself: look here again */
+            *scanned = next - 1;
+            return false;
+        }
+        at = next;
+    }
+    *scanned = count;
+    return false;
+}
+
+/* A head that is not whole may still be too long already. */
+static enum h1_parsed more_or_too_long(const weir_limits *limits, const uint8_t *bytes,
+                                       size_t count)
+{
+    if (count > limits->request_line_bytes &&
+        !memchr(bytes, '\n', limits->request_line_bytes))
+        return broken(WEIR_TARGET_TOO_LONG);
+    if (count > (size_t)limits->request_line_bytes + limits->header_bytes)
+        return broken(WEIR_HEAD_TOO_LARGE);
+    return H1_MORE;
+}
+
+static enum h1_parsed check_size(const weir_limits *limits, const uint8_t *bytes, size_t consumed)
+{
+    const uint8_t *line_end = memchr(bytes, '\n', consumed);
+    size_t line = line_end ? (size_t)(line_end - bytes) + 1 : consumed;
+    if (line > limits->request_line_bytes)
+        return broken(WEIR_TARGET_TOO_LONG);
+    if (consumed - line > limits->header_bytes)
+        return broken(WEIR_HEAD_TOO_LARGE);
+    return H1_DONE;
+}
+
+/* Runs llhttp over a head. A method that llhttp does not know is fed to it as POST, which frames its
+ * body like any other: what the method means is not the parser's business. */
+static llhttp_errno_t execute(llhttp_t *parser, llhttp_type_t type, const uint8_t *bytes,
+                              size_t count, size_t skip)
+{
+    llhttp_init(parser, type, &settings);
+    if (skip)
+        llhttp_execute(parser, "POST", 4);
+    return llhttp_execute(parser, (const char *)bytes + skip, count - skip);
+}
+
+static enum h1_parsed run_head(llhttp_t *parser, llhttp_type_t type, const weir_limits *limits,
+                               const uint8_t *bytes, size_t count, size_t skip)
+{
+    collect_anew(limits);
+    llhttp_errno_t rc = execute(parser, type, bytes, count, skip);
+    if (rc == HPE_OK)
+        return more_or_too_long(limits, bytes, count);
+    if (rc != HPE_PAUSED)
+        return broken_by(parser);
+    if (collected.folded)
+        return broken(WEIR_MALFORMED);
+    collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
+    return check_size(limits, bytes, collected.result.consumed);
+}
+
+/* --- what a head says */
+
+static bool token_character(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static weir_string method_of(const uint8_t *bytes, size_t count)
+{
+    size_t start = 0, length = 0;
+    while (start < count && (bytes[start] == '\r' || bytes[start] == '\n'))
+        start++;
+    while (start + length < count && token_character(bytes[start + length]))
+        length++;
+    return (weir_string){(const char *)bytes + start, length};
+}
+
+static bool equal(weir_string a, weir_string b)
+{
+    return a.length == b.length && !memcmp(a.bytes, b.bytes, a.length);
+}
+
+static bool equal_nocase(weir_string a, const char *lower)
+{
+    for (size_t i = 0; i < a.length; i++) {
+        uint8_t c = (uint8_t)a.bytes[i];
+        if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != (uint8_t)lower[i])
+            return false;
+    }
+    return lower[a.length] == 0;
+}
+
+/* The only field of that name; NULL when there is none, *several when there is more than one. */
+static const weir_field *only_field(const char *name, size_t length, bool *several)
+{
+    const weir_field *found = NULL;
+    for (uint32_t i = 0; i < collected.count; i++) {
+        const weir_field *field = &collected.result.fields[i];
+        if (field->name.length != length || !equal_nocase(field->name, name))
+            continue;
+        *several |= found != NULL;
+        found = field;
+    }
+    return found;
+}
+
+static bool chunked_alone(void)
+{
+    bool several = false;
+    const weir_field *coding = only_field("transfer-encoding", 17, &several);
+    return coding && !several && coding->value.length == 7 && equal_nocase(coding->value, "chunked");
+}
+
+/* RFC 9112 6.3, for what both kinds of message share. False: it can be read in two ways. */
+static bool find_framing(const llhttp_t *parser, struct h1_head *result, enum h1_framing without)
+{
+    bool coded = parser->flags & (F_TRANSFER_ENCODING | F_CHUNKED);
+    bool counted = parser->flags & F_CONTENT_LENGTH;
+    bool several = false;
+    result->head.content_length = -1;
+    if (coded && (counted || !chunked_alone() || result->http_10))
+        return false;
+    if (coded) {
+        result->framing = H1_CHUNKED;
+        return true;
+    }
+    only_field("content-length", 14, &several);
+    if (!counted) {
+        result->framing = without;
+        return true;
+    }
+    result->framing = parser->content_length ? H1_LENGTH : H1_NO_BODY;
+    result->head.content_length = (int64_t)parser->content_length;
+    return !several && parser->content_length <= INT64_MAX;
+}
+
+static void fill_common(const llhttp_t *parser, const uint8_t *bytes)
+{
+    struct h1_head *result = &collected.result;
+    bool close = parser->flags & F_CONNECTION_CLOSE;
+    bool keep = parser->flags & F_CONNECTION_KEEP_ALIVE;
+    result->http_10 = parser->http_minor == 0;
+    result->keep_alive = !close && (keep || !result->http_10);
+    result->error = WEIR_OK;
+    result->head = (weir_head){
+        .size = sizeof result->head,
+        .kind = WEIR_REQUEST,
+        .version = result->http_10 ? WEIR_STRING("1.0") : WEIR_STRING("1.1"),
+        .fields = result->fields,
+        .count = collected.count,
+        .content_length = -1,
+        .block = {(const char *)bytes, result->consumed},
+    };
+}
+
+static bool version_is_ours(const llhttp_t *parser)
+{
+    return parser->http_major == 1 && parser->http_minor <= 1;
+}
+
+/* --- requests */
+
+/* Takes scheme and authority off an absolute target and leaves path and query as they are. False:
+ * neither form. A path that is only missing is "/"; one that begins with "?" has no place for it. */
+static bool split_absolute(weir_string target, weir_head *head)
+{
+    const char *end = target.bytes + target.length;
+    const char *colon = memchr(target.bytes, ':', target.length);
+    if (!colon || end - colon < 3 || colon[1] != '/' || colon[2] != '/')
+        return false;
+    const char *authority = colon + 3, *path = authority;
+    while (path < end && *path != '/' && *path != '?' && *path != '#')
+        path++;
+    head->scheme = (weir_string){target.bytes, (size_t)(colon - target.bytes)};
+    head->authority = (weir_string){authority, (size_t)(path - authority)};
+    head->path = path == end ? WEIR_STRING("/") : (weir_string){path, (size_t)(end - path)};
+    return path == end || *path == '/';
+}
+
+static void lower_known_scheme(weir_string *scheme)
+{
+    if (scheme->length == 4 && equal_nocase(*scheme, "http"))
+        *scheme = WEIR_STRING("http");
+    else if (scheme->length == 5 && equal_nocase(*scheme, "https"))
+        *scheme = WEIR_STRING("https");
+}
+
+static bool fill_target(weir_head *head, weir_string host)
+{
+    weir_string target = collected.target;
+    head->authority = host;
+    if (head->kind == WEIR_TUNNEL) {
+        head->authority = target;
+        head->path = (weir_string){"", 0};
+        return true;
+    }
+    head->path = target;
+    if (target.length && target.bytes[0] == '/')
+        return true;
+    if (equal(target, WEIR_STRING("*")))
+        return equal(head->method, WEIR_STRING("OPTIONS"));
+    if (!split_absolute(target, head))
+        return false;
+    lower_known_scheme(&head->scheme);
+    return true;
+}
+
+static enum h1_parsed fill_request(const llhttp_t *parser, weir_string method, const uint8_t *bytes)
+{
+    struct h1_head *result = &collected.result;
+    bool several = false;
+    if (!version_is_ours(parser))
+        return broken(WEIR_VERSION_UNSUPPORTED);
+    fill_common(parser, bytes);
+    result->head.method = method;
+    const weir_field *host = only_field("host", 4, &several);
+    if (several || (!host && !result->http_10))
+        return broken(WEIR_MALFORMED);
+    if (equal(method, WEIR_STRING("CONNECT")))
+        result->head.kind = WEIR_TUNNEL;
+    if (!fill_target(&result->head, host ? host->value : (weir_string){"", 0}))
+        return broken(WEIR_MALFORMED);
+    if (!find_framing(parser, result, H1_NO_BODY))
+        return broken(WEIR_MALFORMED);
+    if (result->head.kind == WEIR_TUNNEL) {
+        if (result->framing != H1_NO_BODY)
+            return broken(WEIR_MALFORMED);
+        result->framing = H1_TUNNEL;
+    }
+    result->head.flags = result->framing == H1_NO_BODY ? WEIR_END : 0;
+    return H1_DONE;
+}
+
+enum h1_parsed h1_parse_request(llhttp_t *parser, const weir_limits *limits, const uint8_t *bytes,
+                                size_t count, const struct h1_head **result)
+{
+    weir_string method = method_of(bytes, count);
+    enum h1_parsed parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, 0);
+    *result = &collected.result;
+    size_t after = (size_t)(method.bytes - (const char *)bytes) + method.length;
+    if (parsed == H1_BROKEN && parser->error == HPE_INVALID_METHOD && method.length &&
+        after < count && bytes[after] == ' ')
+        parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, after);
+    return parsed == H1_DONE ? fill_request(parser, method, bytes) : parsed;
+}
+
+/* --- responses */
+
+static bool never_has_body(uint32_t status)
+{
+    return status < 200 || status == 204 || status == 304;
+}
+
+enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bool no_body,
+                                 const uint8_t *bytes, size_t count, const struct h1_head **result)
+{
+    enum h1_parsed parsed = run_head(parser, HTTP_RESPONSE, limits, bytes, count, 0);
+    struct h1_head *head = &collected.result;
+    *result = head;
+    if (parsed != H1_DONE)
+        return parsed;
+    if (!version_is_ours(parser) || parser->status_code < 100 || parser->status_code > 599)
+        return broken(WEIR_MALFORMED);
+    fill_common(parser, bytes);
+    head->head.status = parser->status_code;
+    head->head.reason = collected.reason;
+    if (!find_framing(parser, head, H1_UNTIL_END))
+        return broken(WEIR_MALFORMED);
+    if (no_body || never_has_body(head->head.status))
+        head->framing = H1_NO_BODY;
+    if (head->framing == H1_UNTIL_END)
+        head->keep_alive = false;
+    head->head.flags = head->framing == H1_NO_BODY ? WEIR_END : 0;
+    return H1_DONE;
+}
+
+/* --- chunked bodies */
+
+enum h1_parsed h1_parse_chunks(llhttp_t *parser, const uint8_t *bytes, size_t count,
+                               void (*on_data)(void *user, const uint8_t *bytes, size_t count),
+                               void *user, size_t *consumed)
+{
+    collected.on_data = on_data;
+    collected.user = user;
+    collected.last_chunk = false;
+    if (parser->error == HPE_PAUSED)
+        llhttp_resume(parser);
+    llhttp_errno_t rc = llhttp_execute(parser, (const char *)bytes, count);
+    *consumed = count;
+    if (rc == HPE_OK)
+        return H1_MORE;
+    if (rc != HPE_PAUSED || !collected.last_chunk)
+        return broken(WEIR_MALFORMED);
+    *consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
+    return H1_DONE;
+}
+
+static bool trailers_are_whole(const uint8_t *bytes, size_t count, size_t *scanned)
+{
+    if (count >= 1 && bytes[0] == '\n')
+        return true;
+    if (count >= 2 && bytes[0] == '\r' && bytes[1] == '\n')
+        return true;
+    return h1_head_is_whole(bytes, count, scanned);
+}
+
+enum h1_parsed h1_parse_trailers(llhttp_t *parser, const weir_limits *limits, const uint8_t *bytes,
+                                 size_t count, size_t *scanned, const struct h1_head **result)
+{
+    *result = &collected.result;
+    if (!trailers_are_whole(bytes, count, scanned))
+        return count > limits->header_bytes ? broken(WEIR_HEAD_TOO_LARGE) : H1_MORE;
+    collect_anew(limits);
+    llhttp_resume(parser);
+    llhttp_errno_t rc = llhttp_execute(parser, (const char *)bytes, count);
+    if (rc != HPE_PAUSED || collected.folded)
+        return broken(WEIR_MALFORMED);
+    collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
+    collected.result.head = (weir_head){.size = sizeof(weir_head),
+                                        .fields = collected.result.fields,
+                                        .count = collected.count};
+    return H1_DONE;
+}

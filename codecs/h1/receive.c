@@ -1,0 +1,432 @@
+/* codecs/h1/receive.c - what arrives on an h1 connection becomes what its channel received
+ *
+ * Bytes are parsed where they lie. What cannot be parsed yet, part of a head or the next request
+ * while an exchange runs, is kept in `rest` and counts against the carrier's credit until it is. */
+#include <string.h>
+
+#include "codecs/h1/connection.h"
+
+static bool client_side(const weir_connection *connection)
+{
+    return connection->side == WEIR_CLIENT_SIDE;
+}
+
+/* --- what remains */
+
+void h1_drop_rest(struct h1 *h1)
+{
+    h1_host->buffer_release(h1->rest.owner);
+    h1->rest = (weir_slice){0};
+    h1->scanned = 0;
+}
+
+/* Replaces the rest by a copy of these bytes, which may be part of it. */
+static void keep_rest(struct h1 *h1, const weir_slice *slice)
+{
+    weir_slice copy = {NULL, slice->length, NULL};
+    if (slice->length) {
+        uint8_t *bytes;
+        copy.owner = h1_host->buffer_new(slice->length, &bytes);
+        memcpy(bytes, slice->bytes, slice->length);
+        copy.bytes = bytes;
+    }
+    h1_host->buffer_release(h1->rest.owner);
+    h1->rest = copy;
+}
+
+/* Grows by doubling, so that a byte at a time costs a constant each. */
+static void append_rest(struct h1 *h1, const weir_slice *slice)
+{
+    uint8_t *bytes;
+    size_t length = h1->rest.length + slice->length, capacity = 256;
+    while (capacity < length)
+        capacity *= 2;
+    size_t before = 256;
+    while (before < h1->rest.length)
+        before *= 2;
+    if (before == capacity && h1->rest_growable) {
+        memcpy((uint8_t *)h1->rest.bytes + h1->rest.length, slice->bytes, slice->length);
+        h1->rest.length = length;
+        return;
+    }
+    weir_buffer *owner = h1_host->buffer_new(capacity, &bytes);
+    memcpy(bytes, h1->rest.bytes, h1->rest.length);
+    memcpy(bytes + h1->rest.length, slice->bytes, slice->length);
+    h1_host->buffer_release(h1->rest.owner);
+    h1->rest = (weir_slice){bytes, length, owner};
+    h1->rest_growable = true;
+}
+
+static void advance(weir_slice *slice, size_t bytes)
+{
+    slice->bytes += bytes;
+    slice->length -= bytes;
+}
+
+static void grant_framing(weir_connection *connection, size_t bytes)
+{
+    h1_api->carrier_grant(connection, 0, bytes);
+}
+
+/* --- heads */
+
+static enum h1_receiving after_head(enum h1_framing framing)
+{
+    switch (framing) {
+    case H1_LENGTH:
+        return RECEIVE_LENGTH;
+    case H1_CHUNKED:
+        return RECEIVE_CHUNKS;
+    case H1_UNTIL_END:
+        return RECEIVE_UNTIL_END;
+    case H1_TUNNEL:
+        return RECEIVE_TUNNEL;
+    case H1_NO_BODY:
+        break;
+    }
+    return RECEIVE_DONE;
+}
+
+static void enter_body(struct h1 *h1, const struct h1_head *head)
+{
+    h1->receiving = after_head(head->framing);
+    h1->receive_left = head->framing == H1_LENGTH ? (uint64_t)head->head.content_length : 0;
+    h1->begun = false;
+}
+
+static void begin(weir_connection *connection, const weir_head *head)
+{
+    struct h1 *h1 = h1_of(connection);
+    size_t held = h1->waiting + h1->passed; /* of the answer before, not left yet */
+    h1->sending = SEND_HEAD;
+    h1_api->deadline(connection, 0);
+    h1->channel = h1_api->begin(connection, head);
+    if (held < WEIR_CREDIT)
+        h1_api->grant(h1->channel, WEIR_CREDIT - held);
+}
+
+static void on_request_head(weir_connection *connection, const struct h1_head *head)
+{
+    struct h1 *h1 = h1_of(connection);
+    WEIR_TRACE(h1_host);
+    h1->keep_alive = head->keep_alive;
+    h1->peer_10 = head->http_10;
+    h1->no_body = head->head.method.length == 4 && !memcmp(head->head.method.bytes, "HEAD", 4);
+    enter_body(h1, head);
+    begin(connection, &head->head);
+}
+
+static void on_response_head(weir_connection *connection, const struct h1_head *head)
+{
+    struct h1 *h1 = h1_of(connection);
+    WEIR_TRACE(h1_host);
+    if (head->head.status == 101) { /* nobody asked for another protocol */
+        h1->receiving = RECEIVE_NOTHING;
+        h1->keep_alive = false;
+        h1_api->fail(h1->channel, WEIR_SERVER_PROTOCOL_ERROR, 0);
+        return;
+    }
+    if (head->head.status < 200) {
+        h1_api->deliver_interim(h1->channel, &head->head);
+        return;
+    }
+    h1->keep_alive = head->keep_alive;
+    enter_body(h1, head);
+    h1_api->deliver_head(h1->channel, &head->head);
+}
+
+void h1_report_broken(weir_connection *connection, weir_result error)
+{
+    struct h1 *h1 = h1_of(connection);
+    h1->keep_alive = false;
+    h1->receiving = RECEIVE_NOTHING;
+    if (client_side(connection))
+        begin(connection, &(weir_head){.size = sizeof(weir_head),
+                                       .kind = WEIR_MALFORMED_REQUEST,
+                                       .version = WEIR_STRING("1.1"),
+                                       .error = error,
+                                       .flags = WEIR_END,
+                                       .content_length = -1});
+    else
+        h1_api->fail(h1->channel, WEIR_SERVER_PROTOCOL_ERROR, 0);
+}
+
+static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *slice,
+                                 const struct h1_head **head)
+{
+    struct h1 *h1 = h1_of(connection);
+    if (client_side(connection))
+        return h1_parse_request(&h1->parser, connection->limits, slice->bytes, slice->length,
+                                head);
+    return h1_parse_response(&h1->parser, connection->limits, h1->no_body, slice->bytes,
+                             slice->length, head);
+}
+
+/* Empty lines before a request are nobody's (RFC 9112 2.2). */
+static void skip_empty_lines(weir_connection *connection, weir_slice *slice)
+{
+    size_t skip = 0;
+    while (skip < slice->length && (slice->bytes[skip] == '\r' || slice->bytes[skip] == '\n'))
+        skip++;
+    advance(slice, skip);
+    grant_framing(connection, skip);
+}
+
+/* A head whose first part waits in `rest` is looked at again only when it is whole or too long. */
+static bool worth_parsing(weir_connection *connection, const weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    const weir_limits *limits = connection->limits;
+    size_t most = (size_t)limits->request_line_bytes + limits->header_bytes;
+    if (!h1->begun || h1_head_is_whole(slice->bytes, slice->length, &h1->scanned))
+        return true;
+    bool long_line = slice->length > limits->request_line_bytes &&
+                     !memchr(slice->bytes, '\n', limits->request_line_bytes);
+    return long_line || slice->length > most;
+}
+
+/* Returns whether parsing may go on behind it. */
+static bool receive_head(weir_connection *connection, weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    const struct h1_head *head;
+    bool client = client_side(connection);
+    if (client)
+        skip_empty_lines(connection, slice);
+    if (!slice->length || !worth_parsing(connection, slice))
+        return false;
+    enum h1_parsed parsed = parse_head(connection, slice, &head);
+    if (parsed == H1_MORE) {
+        if (client && !h1->begun)
+            h1_api->deadline(connection, connection->limits->head_ms);
+        h1->begun = true;
+        return false;
+    }
+    h1->scanned = 0;
+    if (parsed == H1_BROKEN) {
+        h1_report_broken(connection, head->error);
+        return true;
+    }
+    size_t consumed = head->consumed;
+    if (client)
+        on_request_head(connection, head);
+    else
+        on_response_head(connection, head);
+    advance(slice, consumed);
+    grant_framing(connection, consumed);
+    return true;
+}
+
+/* --- bodies */
+
+static void deliver(weir_connection *connection, weir_slice *slice, size_t bytes, uint32_t flags)
+{
+    weir_slice piece = {slice->bytes, bytes, slice->owner};
+    h1_api->deliver_data(h1_of(connection)->channel, &piece, flags);
+    advance(slice, bytes);
+}
+
+static void receive_counted(weir_connection *connection, weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    size_t bytes = slice->length < h1->receive_left ? slice->length : (size_t)h1->receive_left;
+    h1->receive_left -= bytes;
+    if (!h1->receive_left)
+        h1->receiving = RECEIVE_DONE;
+    deliver(connection, slice, bytes, h1->receive_left ? 0 : WEIR_END);
+}
+
+struct chunk_sink {
+    weir_channel *channel;
+    weir_buffer *owner;
+    size_t bytes;
+};
+
+static void store_piece(void *user, const uint8_t *bytes, size_t count)
+{
+    struct chunk_sink *sink = user;
+    weir_slice piece = {bytes, count, sink->owner};
+    sink->bytes += count;
+    h1_api->deliver_data(sink->channel, &piece, 0);
+}
+
+static void on_broken_body(weir_connection *connection)
+{
+    struct h1 *h1 = h1_of(connection);
+    h1->receiving = RECEIVE_NOTHING;
+    h1->keep_alive = false;
+    h1_api->fail(h1->channel,
+                 client_side(connection) ? WEIR_MALFORMED : WEIR_SERVER_PROTOCOL_ERROR, 0);
+}
+
+static void receive_chunks(weir_connection *connection, weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    struct chunk_sink sink = {h1->channel, slice->owner, 0};
+    size_t consumed;
+    enum h1_parsed parsed = h1_parse_chunks(&h1->parser, slice->bytes, slice->length, store_piece,
+                                            &sink, &consumed);
+    if (parsed == H1_BROKEN) {
+        on_broken_body(connection);
+        return;
+    }
+    if (parsed == H1_DONE)
+        h1->receiving = RECEIVE_TRAILERS;
+    advance(slice, consumed);
+    grant_framing(connection, consumed - sink.bytes);
+}
+
+static bool receive_trailers(weir_connection *connection, weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    const struct h1_head *head;
+    weir_slice nothing = {0};
+    enum h1_parsed parsed = h1_parse_trailers(&h1->parser, connection->limits, slice->bytes,
+                                              slice->length, &h1->scanned, &head);
+    if (parsed == H1_MORE)
+        return false;
+    h1->scanned = 0;
+    if (parsed == H1_BROKEN) {
+        on_broken_body(connection);
+        return true;
+    }
+    h1->receiving = RECEIVE_DONE;
+    if (head->head.count)
+        h1_api->deliver_trailers(h1->channel, head->head.fields, head->head.count);
+    else
+        h1_api->deliver_data(h1->channel, &nothing, WEIR_END);
+    size_t consumed = head->consumed;
+    advance(slice, consumed);
+    grant_framing(connection, consumed);
+    return true;
+}
+
+/* --- the whole */
+
+/* One piece of what is there; false: nothing more can be done with it now. */
+static bool receive_some(weir_connection *connection, weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    switch (h1->receiving) {
+    case RECEIVE_HEAD:
+        return receive_head(connection, slice);
+    case RECEIVE_LENGTH:
+        receive_counted(connection, slice);
+        return true;
+    case RECEIVE_CHUNKS:
+        receive_chunks(connection, slice);
+        return true;
+    case RECEIVE_TRAILERS:
+        return receive_trailers(connection, slice);
+    case RECEIVE_TUNNEL:
+        h1->early |= h1->sending == SEND_HEAD;
+        deliver(connection, slice, slice->length, 0);
+        return true;
+    case RECEIVE_UNTIL_END:
+        deliver(connection, slice, slice->length, 0);
+        return true;
+    case RECEIVE_DONE:
+        return false;
+    case RECEIVE_NOTHING:
+        grant_framing(connection, slice->length);
+        slice->length = 0;
+        return false;
+    }
+    return false;
+}
+
+/* A server that sends where no answer is awaited is not trusted with another request. */
+static bool unexpected(const weir_connection *connection)
+{
+    const struct h1 *h1 = h1_of(connection);
+    return !client_side(connection) && (!h1->channel || h1->receiving == RECEIVE_DONE);
+}
+
+static void process(weir_connection *connection, weir_slice *slice)
+{
+    while (slice->length) {
+        if (unexpected(connection)) {
+            h1_of(connection)->keep_alive = false;
+            slice->length = 0;
+            if (!h1_of(connection)->channel)
+                h1_api->close(connection, WEIR_CLOSE_RESET, WEIR_RESET);
+            return;
+        }
+        if (!receive_some(connection, slice))
+            return;
+    }
+}
+
+void h1_receive_rest(weir_connection *connection)
+{
+    struct h1 *h1 = h1_of(connection);
+    weir_slice slice = h1->rest;
+    h1_host->buffer_reference(slice.owner); /* stays while it is parsed */
+    process(connection, &slice);
+    if (slice.length != h1->rest.length) {
+        h1->scanned = 0;
+        h1->rest_growable = false;
+        keep_rest(h1, &slice);
+    }
+    h1_host->buffer_release(slice.owner);
+}
+
+void h1_receive(weir_connection *connection, const weir_slice *given)
+{
+    struct h1 *h1 = h1_of(connection);
+    if (h1->rest.length) {
+        append_rest(h1, given);
+        h1_receive_rest(connection);
+        return;
+    }
+    weir_slice slice = *given;
+    process(connection, &slice);
+    if (slice.length) {
+        h1->rest_growable = false;
+        keep_rest(h1, &slice);
+    }
+}
+
+/* --- the end of the peer's direction */
+
+static void on_client_end(weir_connection *connection, bool clean)
+{
+    struct h1 *h1 = h1_of(connection);
+    weir_slice nothing = {0};
+    if (!h1->channel) {
+        h1_api->close(connection, clean ? WEIR_CLOSE_FLUSH : WEIR_CLOSE_RESET, WEIR_OK);
+    } else if (!clean) {
+        h1_api->fail(h1->channel, WEIR_RESET, 0);
+    } else if (h1->receiving == RECEIVE_TUNNEL) {
+        h1_api->deliver_data(h1->channel, &nothing, WEIR_END);
+    } else if (h1->receiving != RECEIVE_DONE && h1->receiving != RECEIVE_NOTHING) {
+        h1_api->fail(h1->channel, WEIR_TRUNCATED, 0);
+    } /* else: it only says that no other request follows, and waits for its answer */
+}
+
+static void on_server_end(weir_connection *connection, bool clean)
+{
+    struct h1 *h1 = h1_of(connection);
+    weir_slice nothing = {0};
+    if (!h1->channel) {
+        h1_api->close(connection, clean ? WEIR_CLOSE_FLUSH : WEIR_CLOSE_RESET, WEIR_OK);
+    } else if (h1->receiving == RECEIVE_UNTIL_END && clean) {
+        h1->receiving = RECEIVE_DONE;
+        h1_api->deliver_data(h1->channel, &nothing, WEIR_END);
+    } else if (h1->receiving == RECEIVE_HEAD && !h1->begun) {
+        h1_api->fail(h1->channel, WEIR_CONNECTION_TERMINATED, 0);
+    } else if (h1->receiving != RECEIVE_DONE) {
+        h1_api->fail(h1->channel, WEIR_TRUNCATED, 0);
+    }
+}
+
+void h1_on_end(weir_connection *connection, uint32_t how)
+{
+    struct h1 *h1 = h1_of(connection);
+    bool clean = how == WEIR_END_CLEAN;
+    h1->ended = true;
+    if (client_side(connection))
+        on_client_end(connection, clean);
+    else
+        on_server_end(connection, clean);
+}

@@ -1,0 +1,88 @@
+/* core/process/worker.c - makes, drains and ends a worker; its thread is main's */
+#include "core/process/worker.h"
+
+#include "core/base/buffer.h"
+#include "core/connection/connection.h"
+#include "core/edge/listener.h"
+#include "core/exchange/exchange.h"
+#include "core/io/dns.h"
+#include "core/io/loop.h"
+#include "core/upstream/pool.h"
+
+/* How often a draining worker looks whether it is done. */
+enum { DRAIN_LOOK_MS = 20 };
+
+struct worker_object {
+    struct worker worker; /* first: who has it has the whole */
+    struct wheel_entry look;
+};
+
+static void look(struct wheel_entry *entry)
+{
+    struct worker_object *object = CONTAINER(entry, struct worker_object, look);
+    struct worker *worker = &object->worker;
+    if (!link_alone(&worker->connections)) {
+        wheel_set(worker->wheel, entry, loop_now_ms(worker->loop) + DRAIN_LOOK_MS);
+        return;
+    }
+    dns_free(worker->dns);
+    worker->dns = NULL;
+    loop_stop(worker->loop);
+}
+
+struct worker *worker_new(const struct snapshot *snapshot, uint32_t index)
+{
+    struct loop *loop = loop_new();
+    if (!loop)
+        return NULL;
+    struct worker_object *object = memory_zeroed(sizeof *object);
+    struct worker *worker = &object->worker;
+    worker->index = index;
+    worker->snapshot = snapshot;
+    worker->loop = loop;
+    worker->turn = loop_turn(loop);
+    worker->wheel = loop_wheel(loop);
+    worker->dns = dns_new(loop);
+    worker->pool = pool_new();
+    link_init(&worker->connections);
+    wheel_entry_init(&object->look, look);
+    return worker;
+}
+
+void worker_run(struct worker *worker)
+{
+    loop_run(worker->loop);
+    exchange_worker_deinit(worker);
+    pool_free(worker->pool);
+    edge_free(worker);
+    buffer_pool_deinit();
+    arena_pool_deinit();
+}
+
+void worker_free(struct worker *worker)
+{
+    loop_free(worker->loop);
+    memory_free(worker);
+}
+
+void worker_drain(struct worker *worker)
+{
+    struct worker_object *object = CONTAINER(worker, struct worker_object, worker);
+    struct link *link, *next;
+    worker->draining = true;
+    edge_stop(worker);
+    pool_close_idle(worker->pool);
+    for (link = worker->connections.next; link != &worker->connections; link = next) {
+        next = link->next;
+        connection_drain(CONTAINER(link, struct connection, link));
+    }
+    wheel_set(worker->wheel, &object->look, loop_now_ms(worker->loop) + DRAIN_LOOK_MS);
+}
+
+void worker_stop_now(struct worker *worker)
+{
+    for (struct link *link = worker->connections.next; link != &worker->connections;
+         link = link->next)
+        connection_close(CONTAINER(link, struct connection, link), CARRIER_CLOSE_NOW,
+                         WEIR_STOPPING);
+}
