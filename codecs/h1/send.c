@@ -78,10 +78,11 @@ weir_result h1_send_response(weir_channel *channel, const weir_head *head, uint3
         begin_tunnel(channel, head);
         return WEIR_OK;
     }
-    if (channel->connection->draining || h1->ended || h1->early)
-        h1->keep_alive = false;
     if (h1->receiving == RECEIVE_TUNNEL) /* refused: what follows is HTTP again */
         h1->receiving = RECEIVE_DONE;
+    /* The answer may end before a request that is not whole yet has: that ends the connection. */
+    if (channel->connection->draining || h1->ended || h1->early || h1->receiving != RECEIVE_DONE)
+        h1->keep_alive = false;
     if (!response_has_body(h1, head->status)) {
         h1->sending = flags & WEIR_END ? SEND_DONE : SEND_NO_BODY;
     } else {
