@@ -202,6 +202,7 @@ static void step_server_failed(struct exchange *x)
         channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
         x->request_flow.in_transit = 0;
         start_attempt(x);
+        turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark); /* the dial may wait for us only */
     } else if (!x->server.head && !x->response_sent) {
         answer_failure(x, why);
     } else if (relay_drained(&x->response_flow)) {
