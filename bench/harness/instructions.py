@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 
 from harness import options, proxies, report
 from harness.lab import Failure, Lab, ROOT
@@ -13,7 +12,10 @@ from harness.load import ExactLoad
 from harness.proxies import Origin, Proxy
 
 RECORDS = os.path.join(ROOT, "bench", "records", "instructions.jsonl")
-FUNCTION_LINE = re.compile(r"^\s*([\d,]+) \([\s\d.]+%\)\s+\S*?:(\S.*)$", re.MULTILINE)
+# "fn=(7) name" begins a function's costs; "cfn=(8) name" and "calls=..." say that the next cost is
+# that of the function it calls. A number's name is given only the first time.
+FUNCTION_LINE = re.compile(r"(c?)fn=\((\d+)\)(?: (.*))?$")
+COST_LINE = re.compile(r"[-+*\d]\S* (\d+)$")
 
 
 def add_arguments(parser):
@@ -26,17 +28,27 @@ def add_arguments(parser):
                         help="appends the figure to bench/records/instructions.jsonl")
 
 
-def count_by_function(files, inclusive):
-    """Instructions from callgrind's files: of each function itself, or with what it calls."""
-    counts = collections.Counter()
+def count_by_function(files):
+    """Instructions from callgrind's files: of each function itself, and with all that it calls.
+
+    A function's parts may stand apart, one for each file that was inlined into it. What a function
+    costs that calls itself is counted once for each level."""
+    own, inclusive = collections.Counter(), collections.Counter()
     for file in files:
-        text = subprocess.run(["callgrind_annotate", f"--inclusive={inclusive}", "--auto=no",
-                               "--threshold=100", file],
-                              capture_output=True, text=True, check=True).stdout
-        for count, name in FUNCTION_LINE.findall(text):
-            name = re.sub(r" \[.*/(.*)\]$", r" [\1]", name)  # only the last part of the object
-            counts[name] += int(count.replace(",", ""))
-    return counts
+        names, function, callee = {}, None, None
+        with open(file) as lines:
+            for line in lines:
+                if match := FUNCTION_LINE.match(line):
+                    called, number, name = match.groups()
+                    name = names.setdefault(number, name)
+                    function, callee = (function, name) if called else (name, None)
+                elif match := COST_LINE.match(line):
+                    cost = int(match.group(1))
+                    inclusive[function] += cost
+                    if callee is None:
+                        own[function] += cost
+                    callee = None
+    return own, inclusive
 
 
 def profile(lab, recipe, origin, connections, requests):
@@ -51,7 +63,7 @@ def profile(lab, recipe, origin, connections, requests):
     files = glob.glob(f"{files}.*")
     if not files:
         raise proxy.process.failure("left no counts")
-    return count_by_function(files, "no"), count_by_function(files, "yes")
+    return count_by_function(files)
 
 
 def per_request(lab, recipe, arguments):

@@ -41,6 +41,7 @@ void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint
 {
     slice_queue_push(&channel->incoming, *slice);
     channel->received_bytes += slice->length;
+    channel->owed += slice->length;
     if (flags & WEIR_END)
         channel->incoming_ended = true;
     mark_owner(channel);
@@ -80,6 +81,8 @@ void channel_abort(struct channel *channel, weir_result why)
 void channel_close(struct channel *channel)
 {
     const weir_channel_operations *operations = channel->operations;
+    if (channel->owed) /* taken or dropped: the connection may go on */
+        channel_grant(channel, (size_t)channel->owed);
     link_remove(&channel->link);
     slice_queue_deinit(&channel->incoming);
     if (operations && !channel->detached)

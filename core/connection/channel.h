@@ -30,6 +30,7 @@ struct channel {
     struct head *interim;            /* in order; the owner takes them off */
     struct head *head, *trailers;    /* NULL: not yet, or none */
     struct slice_queue incoming;
+    uint64_t owed; /* delivered, and not granted again yet */
     bool incoming_ended;
     bool answered; /* a head has come, interim or final */
 
@@ -93,6 +94,7 @@ static inline void channel_trailers(struct channel *channel, const struct head *
 /* The owner consumed that much of what was delivered. */
 static inline void channel_grant(struct channel *channel, size_t bytes)
 {
+    channel->owed -= bytes;
     if (channel_open(channel))
         channel->operations->grant(&channel->public, bytes);
 }

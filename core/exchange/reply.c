@@ -90,12 +90,45 @@ static const weir_channel_operations local_operations = {
     .close = local_close,
 };
 
+/* RFC 9110 15: the usual words for the statuses that weir answers with; others go without. */
+static weir_string reason_of(uint32_t status)
+{
+    static const struct {
+        uint32_t status;
+        weir_string reason;
+    } reasons[] = {
+        {200, WEIR_STRING("OK")},
+        {400, WEIR_STRING("Bad Request")},
+        {401, WEIR_STRING("Unauthorized")},
+        {403, WEIR_STRING("Forbidden")},
+        {404, WEIR_STRING("Not Found")},
+        {407, WEIR_STRING("Proxy Authentication Required")},
+        {408, WEIR_STRING("Request Timeout")},
+        {413, WEIR_STRING("Content Too Large")},
+        {414, WEIR_STRING("URI Too Long")},
+        {429, WEIR_STRING("Too Many Requests")},
+        {431, WEIR_STRING("Request Header Fields Too Large")},
+        {500, WEIR_STRING("Internal Server Error")},
+        {501, WEIR_STRING("Not Implemented")},
+        {502, WEIR_STRING("Bad Gateway")},
+        {503, WEIR_STRING("Service Unavailable")},
+        {504, WEIR_STRING("Gateway Timeout")},
+        {505, WEIR_STRING("HTTP Version Not Supported")},
+        {508, WEIR_STRING("Loop Detected")},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return (weir_string){"", 0};
+}
+
 static void deliver(struct channel *channel, struct head *head, weir_string text)
 {
     channel->operations = &local_operations;
     head->view.kind = WEIR_REQUEST;
     head->view.version = WEIR_STRING("1.1");
     head->view.content_length = (int64_t)text.length;
+    head->view.reason = reason_of(head->view.status);
     head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/plain"));
     head_append(head, WEIR_STRING("Content-Length"),
                 arena_format(channel->arena, "%zu", text.length));

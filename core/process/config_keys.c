@@ -52,7 +52,7 @@ static const struct schema_type field_count_type = {
     .what = "a whole number",
     .units = value_plain,
     .least = 8,
-    .most = 4096,
+    .most = 256,
 };
 static const struct schema_type log_level_type = {.kind = SCHEMA_CHOICE, .words = log_levels};
 static const struct schema_type protocol_type = {.kind = SCHEMA_TEXT, .words = protocols};

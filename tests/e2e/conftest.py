@@ -8,8 +8,16 @@ import pytest  # noqa: E402
 
 from client import Client  # noqa: E402
 from origin import Origin, default  # noqa: E402
-from program import Weir, release_path  # noqa: E402
+from program import Weir, path, release_path  # noqa: E402
 from web_server import WebServer  # noqa: E402
+
+
+def pytest_sessionstart():
+    """Without a program there is nothing to test, and one message says so."""
+    try:
+        path()
+    except AssertionError as problem:
+        pytest.exit(str(problem), returncode=1)
 
 
 @pytest.fixture(scope="module")

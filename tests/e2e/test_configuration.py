@@ -27,7 +27,9 @@ GOOD = [
     "workers: 2\nlisten:\n  - address: 127.0.0.1:0\n  - address: \"[::1]:0\"\n",
     "workers: auto\nlog: { level: info }\nlisten: [ { address: 127.0.0.1:0 } ]\n",
     "# nothing but a remark\n", "", "listen:\n- {address: '127.0.0.1:0'}   # remark\n",
-    "upstream:\n  app: { servers: [ 127.0.0.1:9000 ] }\nlisten:\n  - address: 127.0.0.1:0\n",
+    "upstream:\n  app: { servers: [ 127.0.0.1:9000, app.test:80 ] }\nfixed_upstream: app\n",
+    "timeouts: { head: 5s, idle: none, connect: 500ms, response: 5m, tunnel_idle: 2h }\n",
+    "limits: { request_line: 4KiB, header: 16KiB, fields: 50 }\n",
     '{"workers": 1, "listen": [{"address": "127.0.0.1:0"}], "log": {"level": "debug"}}\n',
 ]
 
@@ -73,6 +75,11 @@ BAD = [
     ("listen:\n  - {}\n", 2, 5, ["address"]),
     ("upstream:\n  app: { servers: [ nonsense ] }\n", 2, 21, ["nonsense"]),
     ("upstream:\n  app: { servers: [] }\n", 2, 19, ["servers"]),
+    ("fixed_upstream: app\n", 1, 17, ["app"]),
+    ("upstream:\n  app: { servers: [ a.test:80 ] }\nfixed_upstream: apq\n", 3, 17, ["apq", "app"]),
+    ("timeouts: { head: 5 parsecs }\n", 1, 19, ["5 parsecs"]),
+    ("timeouts: { haed: 5s }\n", 1, 13, ["haed", "head"]),
+    ("limits: { header: 1 }\n", 1, 19, ["1"]),
     ("workers: 1\nworkers: 2\n", 2, 1, ["workers"]),
     ("- workers: 1\n", 1, 1, []),
     ("just words\n", 1, 1, []),
@@ -151,11 +158,31 @@ def test_listeners_and_workers_of_the_file(write, start_weir, make_origin):
 def test_upstream_of_the_file_makes_a_reverse_proxy(write, start_weir, make_origin):
     origin = make_origin()
     weir = start_weir("-c", write(
-        "listen:\n  - address: 127.0.0.1:0\nupstream:\n  app:\n    servers: [ %s ]\n"
-        % origin.authority.decode()))
+        "listen:\n  - address: 127.0.0.1:0\nfixed_upstream: app\n"
+        "upstream:\n  app:\n    servers: [ %s ]\n" % origin.authority.decode()))
     with Client(weir.address) as client:
         assert client.ask(b"GET /x HTTP/1.1\r\nHost: site.test\r\n\r\n").body == b"/x"
     assert origin.requests[0].get(b"host") == b"site.test"
+
+
+def test_limits_of_the_file(write, start_weir, make_origin):
+    origin = make_origin()
+    weir = start_weir("-c", write(GOOD[0] + "limits: { request_line: 1KiB, fields: 10 }\n"))
+    with Client(weir.address) as client:
+        assert client.ask(get(origin, "/" + "a" * 2000)).status == 414
+    with Client(weir.address) as client:
+        fields = b"".join(b"X-%d: 1\r\n" % number for number in range(10))
+        assert client.ask(get(origin)[:-2] + fields + b"\r\n").status == 431
+    assert not origin.connections
+
+
+def test_group_that_is_not_fixed_changes_nothing(write, start_weir, make_origin):
+    origin, group = make_origin(), make_origin()
+    weir = start_weir("-c", write(GOOD[0] + "upstream: { app: { servers: [ %s ] } }\n"
+                                  % group.authority.decode()))
+    with Client(weir.address) as client:
+        assert client.ask(get(origin, "/x")).body == b"/x"
+    assert not group.connections
 
 
 def test_options_win_over_the_file(write, start_weir, make_origin):
@@ -163,8 +190,8 @@ def test_options_win_over_the_file(write, start_weir, make_origin):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        file = write("listen:\n  - address: 127.0.0.1:%d\nupstream:\n  app:\n    servers: [ %s ]\n"
-                     % (taken.getsockname()[1], unwanted.authority.decode()))
+        file = write("listen:\n  - address: 127.0.0.1:%d\nfixed_upstream: app\n"
+                     "upstream:\n  app:\n    servers: [ %s ]\n" % (taken.getsockname()[1], unwanted.authority.decode()))
         weir = start_weir("-c", file, "-l", "127.0.0.1:0", "-u", wanted.authority.decode())
         with Client(weir.address) as client:
             assert client.ask(b"GET /x HTTP/1.1\r\nHost: site.test\r\n\r\n").body == b"/x"

@@ -28,17 +28,16 @@ def test_server_connection_serves_client_after_client(weir, make_origin):
     for unused in range(10):
         with Client(weir.address) as client:
             assert client.ask(get(origin)).status == 200
-    assert len(origin.connections) == 1
+    assert len(origin.connections) <= 2, "not even one of ten clients was quicker than the pool"
 
 
 def test_clients_at_the_same_time_get_connections_of_their_own(weir, make_origin):
-    """Three requests wait at the origin together; afterwards the three connections are reused."""
+    """Three requests wait at the origin together, and once more on the same three connections."""
     together = threading.Barrier(3)
 
     def handler(connection):
         while connection.request():
-            if len(connection.requests) == 1:
-                together.wait(5)
+            together.wait(5)
             connection.send(ok())
 
     origin = make_origin(handler)
@@ -49,6 +48,7 @@ def test_clients_at_the_same_time_get_connections_of_their_own(weir, make_origin
         for client in clients:
             assert client.response().status == 200
             client.close()
+        time.sleep(0.05)
     assert len(origin.connections) == 3
 
 

@@ -6,7 +6,7 @@
 #include "abi/protocol.h"
 #include "core/base/memory.h"
 
-static struct exchange *exchanges; /* by number */
+static struct plan *exchanges; /* by number */
 static uint64_t begun;
 
 void account_init(void)
@@ -20,21 +20,21 @@ void account_deinit(void)
     memory_free(exchanges);
 }
 
-struct exchange *account_next(void)
+struct plan *account_next(void)
 {
     if (begun == simulation.exchanges)
         return NULL;
-    struct exchange *exchange = &exchanges[++begun];
-    plan_make(exchange, begun, simulation.seed, simulation.faults);
-    return exchange;
+    struct plan *plan = &exchanges[++begun];
+    plan_make(plan, begun, simulation.seed, simulation.faults);
+    return plan;
 }
 
-struct exchange *account_find(uint64_t number)
+struct plan *account_find(uint64_t number)
 {
     return number && number <= begun ? &exchanges[number] : NULL;
 }
 
-struct exchange *account_find_tunnel(uint16_t port)
+struct plan *account_find_tunnel(uint16_t port)
 {
     for (uint64_t number = begun; number; number--)
         if (plan_tunnel_port(number) == port)
@@ -42,63 +42,63 @@ struct exchange *account_find_tunnel(uint16_t port)
     return NULL;
 }
 
-void account_receive(struct exchange *exchange, enum way way, const uint8_t *bytes, size_t count)
+void account_receive(struct plan *plan, enum way way, const uint8_t *bytes, size_t count)
 {
-    struct direction *direction = &exchange->ways[way];
-    if (!pattern_matches(exchange->number, way, direction->received, bytes, count))
-        violated(BYTES_EXACT, exchange->number, "%s bytes from %llu on are wrong",
+    struct direction *direction = &plan->ways[way];
+    if (!pattern_matches(plan->number, way, direction->received, bytes, count))
+        violated(BYTES_EXACT, plan->number, "%s bytes from %llu on are wrong",
                  way == REQUEST ? "request" : "response", (unsigned long long)direction->received);
     direction->received += count;
     if (direction->received > direction->sent)
-        violated(BYTES_EXACT, exchange->number, "more arrived than was sent");
+        violated(BYTES_EXACT, plan->number, "more arrived than was sent");
 }
 
 /* What was sent and has not arrived is in one of the kernels' buffers or in weir. Weir may drop, and
  * so take in more, when the exchange failed or the answer went out before the request was read. */
-void account_send(struct exchange *exchange, enum way way)
+void account_send(struct plan *plan, enum way way)
 {
-    const struct direction *direction = &exchange->ways[way];
+    const struct direction *direction = &plan->ways[way];
     uint64_t under_way = direction->sent - direction->received;
-    if (exchange->may_fail || exchange->may_break || exchange->ways[RESPONSE].ended)
+    if (plan->may_fail || plan->may_break || plan->ways[RESPONSE].ended)
         return;
-    uint32_t buffers = direction->buffers + (exchange->attempts ? 0 : ENDPOINT_BYTES_MOST);
+    uint32_t buffers = direction->buffers + (plan->attempts ? 0 : ENDPOINT_BYTES_MOST);
     if (under_way > WEIR_CREDIT + buffers)
-        violated(CREDIT, exchange->number, "%llu bytes of the %s are under way, %u fit the kernels",
+        violated(CREDIT, plan->number, "%llu bytes of the %s are under way, %u fit the kernels",
                  (unsigned long long)under_way, way == REQUEST ? "request" : "response", buffers);
 }
 
-void account_arrive(struct exchange *exchange, enum way way, const struct text *trailers)
+void account_arrive(struct plan *plan, enum way way, const struct text *trailers)
 {
-    struct direction *direction = &exchange->ways[way];
+    struct direction *direction = &plan->ways[way];
     const char *what = way == REQUEST ? "request" : "response";
     struct text expected;
     if (!direction->ended)
-        violated(TRUNCATED_NEVER_COMPLETED, exchange->number,
+        violated(TRUNCATED_NEVER_COMPLETED, plan->number,
                  "the %s arrived as complete; its sender had not ended it", what);
     if (direction->received != direction->sent)
-        violated(BYTES_EXACT, exchange->number, "the %s ended after %llu of %llu bytes", what,
+        violated(BYTES_EXACT, plan->number, "the %s ended after %llu of %llu bytes", what,
                  (unsigned long long)direction->received, (unsigned long long)direction->sent);
-    plan_trailers(exchange, way, &expected);
+    plan_trailers(plan, way, &expected);
     if (trailers && (trailers->length != expected.length ||
                      memcmp(trailers->bytes, expected.bytes, expected.length)))
-        violated(FIELDS_KEPT, exchange->number, "the %s's trailers changed", what);
+        violated(FIELDS_KEPT, plan->number, "the %s's trailers changed", what);
     direction->arrived = true;
 }
 
-bool account_idempotent(const struct exchange *exchange)
+bool account_idempotent(const struct plan *plan)
 {
-    return !exchange->tunnel && strcmp(exchange->method, "POST") &&
-           strcmp(exchange->method, "PATCH");
+    return !plan->tunnel && strcmp(plan->method, "POST") &&
+           strcmp(plan->method, "PATCH");
 }
 
-void account_attempt(struct exchange *exchange, bool reused)
+void account_attempt(struct plan *plan, bool reused)
 {
-    if (exchange->attempts && !exchange->attempt_repeatable)
-        violated(NO_REPEAT_OF_PROCESSED, exchange->number, "%s is repeated although it may have "
-                 "been processed", exchange->method);
-    happened("origin sees exchange", exchange->number, exchange->attempts);
-    exchange->attempts++;
-    exchange->attempt_repeatable = reused && account_idempotent(exchange);
-    exchange->ways[REQUEST].received = 0;
-    exchange->ways[REQUEST].arrived = false;
+    if (plan->attempts && !plan->attempt_repeatable)
+        violated(NO_REPEAT_OF_PROCESSED, plan->number, "%s is repeated although it may have "
+                 "been processed", plan->method);
+    happened("origin sees exchange", plan->number, plan->attempts);
+    plan->attempts++;
+    plan->attempt_repeatable = reused && account_idempotent(plan);
+    plan->ways[REQUEST].received = 0;
+    plan->ways[REQUEST].arrived = false;
 }

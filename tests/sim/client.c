@@ -41,36 +41,36 @@ static void finish(struct client *client);
 /* The request's direction of a tunnel ends; what the connection is for may be over then. */
 static void end_tunnel(struct client *client)
 {
-    struct exchange *exchange = client->peer.exchange;
-    struct direction *out = &exchange->ways[REQUEST];
+    struct plan *plan = client->peer.plan;
+    struct direction *out = &plan->ways[REQUEST];
     if (!out->ended && writer_done(&client->peer.writer) &&
-        (!exchange->waits[REQUEST] || exchange->ways[RESPONSE].arrived)) {
+        (!plan->waits[REQUEST] || plan->ways[RESPONSE].arrived)) {
         out->ended = true;
         endpoint_finish(client->peer.end);
     }
-    if (out->ended && exchange->ways[RESPONSE].arrived)
+    if (out->ended && plan->ways[RESPONSE].arrived)
         finish(client);
 }
 
 static void on_written(struct client *client)
 {
-    struct exchange *exchange = client->peer.exchange;
+    struct plan *plan = client->peer.plan;
     client->peer.end->impatient = false;
-    if (exchange->tunnel)
+    if (plan->tunnel)
         end_tunnel(client);
     else
-        exchange->ways[REQUEST].ended = true;
+        plan->ways[REQUEST].ended = true;
 }
 
 /* Fails if that is the plan. Nobody is there any more to see how it ends. */
 static bool fail(struct client *client)
 {
-    struct exchange *exchange = client->peer.exchange;
-    if ((exchange->fault != CLIENT_RESETS && exchange->fault != CLIENT_LEAVES) ||
-        client->peer.moved < exchange->fault_at)
+    struct plan *plan = client->peer.plan;
+    if ((plan->fault != CLIENT_RESETS && plan->fault != CLIENT_LEAVES) ||
+        client->peer.moved < plan->fault_at)
         return false;
-    exchange->may_fail = exchange->may_break = true;
-    if (exchange->fault == CLIENT_RESETS)
+    plan->may_fail = plan->may_break = true;
+    if (plan->fault == CLIENT_RESETS)
         peer_reset(&client->peer);
     else
         peer_leave(&client->peer);
@@ -91,7 +91,7 @@ static void write_some(struct client *client)
 
 static void on_head(struct client *client)
 {
-    struct exchange *exchange = client->peer.exchange;
+    struct plan *plan = client->peer.plan;
     struct reader *reader = &client->peer.reader;
     char number[64], connection[64];
     uint64_t length;
@@ -99,24 +99,24 @@ static void on_head(struct client *client)
     reader_field(reader, "Connection", connection);
     client->status = (uint32_t)atoi(reader->line.bytes + strlen("HTTP/1.1 "));
     client->last = !strncasecmp(connection, "close", 5);
-    client->from_origin = number[0] || (exchange->tunnel && client->status == 200);
-    happened("client has an answer's head", exchange->number, client->status);
-    if (number[0] && strtoull(number, NULL, 10) != exchange->number)
-        violated(OWN_ANSWER, exchange->number, "the answer is that of exchange %s", number);
-    if (!client->from_origin && (!exchange->may_fail || client->status < 502 || client->status > 504))
-        violated(NO_SPURIOUS_FAILURE, exchange->number, "weir answered with %u", client->status);
-    const char *wrong = number[0] ? plan_check_head(exchange, RESPONSE, reader->line.bytes,
+    client->from_origin = number[0] || (plan->tunnel && client->status == 200);
+    happened("client has an answer's head", plan->number, client->status);
+    if (number[0] && strtoull(number, NULL, 10) != plan->number)
+        violated(OWN_ANSWER, plan->number, "the answer is that of exchange %s", number);
+    if (!client->from_origin && (!plan->may_fail || client->status < 502 || client->status > 504))
+        violated(NO_SPURIOUS_FAILURE, plan->number, "weir answered with %u", client->status);
+    const char *wrong = number[0] ? plan_check_head(plan, RESPONSE, reader->line.bytes,
                                                     reader->line.length) : NULL;
     if (wrong)
-        violated(FIELDS_KEPT, exchange->number, "%s: %s", wrong, reader->line.bytes);
+        violated(FIELDS_KEPT, plan->number, "%s: %s", wrong, reader->line.bytes);
     enum delivery delivery = reader_delivery(reader, false, &length);
-    if (!strcmp(exchange->method, "HEAD") || client->status == 204 || client->status == 304)
+    if (!strcmp(plan->method, "HEAD") || client->status == 204 || client->status == 304)
         delivery = BODY_NONE;
-    if (exchange->tunnel && client->status == 200)
+    if (plan->tunnel && client->status == 200)
         delivery = BODY_UNTIL_CLOSE;
     client->until_close = delivery == BODY_UNTIL_CLOSE;
     reader_expect(reader, delivery, length);
-    if (exchange->tunnel && client->status == 200 && client->peer.writer.held) {
+    if (plan->tunnel && client->status == 200 && client->peer.writer.held) {
         client->peer.writer.held = false;
         event_set(&client->peer.act, 0);
     }
@@ -126,21 +126,21 @@ static void on_body(struct client *client, const uint8_t *body, size_t count)
 {
     if (!client->from_origin)
         return;
-    account_receive(client->peer.exchange, RESPONSE, body, count);
+    account_receive(client->peer.plan, RESPONSE, body, count);
     peer_stall(&client->peer);
 }
 
 /* Everything of the answer is here. */
 static void on_complete(struct client *client, size_t left)
 {
-    struct exchange *exchange = client->peer.exchange;
-    struct direction *in = &exchange->ways[RESPONSE];
+    struct plan *plan = client->peer.plan;
+    struct direction *in = &plan->ways[RESPONSE];
     if (left)
-        violated(OWN_ANSWER, exchange->number, "%zu bytes follow the answer", left);
+        violated(OWN_ANSWER, plan->number, "%zu bytes follow the answer", left);
     if (client->from_origin)
-        account_arrive(exchange, RESPONSE,
+        account_arrive(plan, RESPONSE,
                        in->delivery == BODY_CHUNKED ? &client->peer.reader.line : NULL);
-    if (client->last || client->until_close || exchange->closes[REQUEST] || exchange->tunnel ||
+    if (client->last || client->until_close || plan->closes[REQUEST] || plan->tunnel ||
         !writer_done(&client->peer.writer))
         peer_leave(&client->peer);
     finish(client);
@@ -164,7 +164,7 @@ static void feed(struct client *client, const uint8_t *bytes, size_t left)
             on_complete(client, left);
             return;
         case FOUND_NONSENSE:
-            violated(BYTES_EXACT, client->peer.exchange->number, "the answer's framing is broken");
+            violated(BYTES_EXACT, client->peer.plan->number, "the answer's framing is broken");
         }
     }
 }
@@ -172,9 +172,9 @@ static void feed(struct client *client, const uint8_t *bytes, size_t left)
 /* The connection ended in the middle of the exchange. */
 static void on_lost(struct client *client, bool clean)
 {
-    struct exchange *exchange = client->peer.exchange;
-    if (clean && exchange->tunnel && client->from_origin) {
-        account_arrive(exchange, RESPONSE, NULL);
+    struct plan *plan = client->peer.plan;
+    if (clean && plan->tunnel && client->from_origin) {
+        account_arrive(plan, RESPONSE, NULL);
         end_tunnel(client);
         return;
     }
@@ -182,8 +182,8 @@ static void on_lost(struct client *client, bool clean)
         on_complete(client, 0);
         return;
     }
-    if (!exchange->may_break)
-        violated(exchange->may_fail ? FAILURE_ANSWERED : NO_SPURIOUS_FAILURE, exchange->number,
+    if (!plan->may_break)
+        violated(plan->may_fail ? FAILURE_ANSWERED : NO_SPURIOUS_FAILURE, plan->number,
                  "the answer %s %s", client->status ? "broke off with" : "is missing:",
                  clean ? "the end of the connection" : "a reset");
     peer_leave(&client->peer);
@@ -195,18 +195,19 @@ static void on_idle_lost(struct client *client, ptrdiff_t count)
     if (count > 0)
         violated(OWN_ANSWER, 0, "%td bytes that no request asked for", count);
     peer_leave(&client->peer);
+    event_set(&client->peer.act, 0);
 }
 
 static void on_readable(void *user)
 {
     struct client *client = user;
     const uint8_t *bytes;
-    if (client->peer.exchange && fail(client))
+    if (client->peer.plan && fail(client))
         return;
     ptrdiff_t count = peer_read(&client->peer, &bytes);
     if (count == READ_NOTHING)
         return;
-    if (!client->peer.exchange)
+    if (!client->peer.plan)
         on_idle_lost(client, count);
     else if (count > 0)
         feed(client, bytes, (size_t)count);
@@ -217,7 +218,7 @@ static void on_readable(void *user)
 static void on_writable(void *user)
 {
     struct client *client = user;
-    if (client->peer.exchange)
+    if (client->peer.plan)
         write_some(client);
 }
 
@@ -233,26 +234,26 @@ static void connect_to_proxy(struct client *client)
     address_set_port(&client->address, (uint16_t)(1024 + client->connections++ % 60000));
     client->peer.end = network_connect(clients.loop, &clients.proxy, &client->address,
                                        &client_events, client);
-    happened("client connects", client->peer.end->number, client->peer.exchange->number);
+    happened("client connects", client->peer.end->number, client->peer.plan->number);
 }
 
-static void begin(struct client *client, struct exchange *exchange)
+static void begin(struct client *client, struct plan *plan)
 {
     struct peer *peer = &client->peer;
-    peer_begin(peer, exchange);
+    peer_begin(peer, plan);
     if (!peer->end)
         connect_to_proxy(client);
-    happened("client begins exchange", exchange->number, peer->end->number);
+    happened("client begins exchange", plan->number, peer->end->number);
     client->status = 0;
     client->from_origin = client->until_close = client->last = false;
-    exchange->may_fail = exchange->fault == HOST_FAILS;
-    exchange->ways[REQUEST].buffers += peer->end->other->capacity;
-    exchange->ways[RESPONSE].buffers += peer->end->capacity;
+    plan->may_fail = plan->fault == HOST_FAILS;
+    plan->ways[REQUEST].buffers += peer->end->other->capacity;
+    plan->ways[RESPONSE].buffers += peer->end->capacity;
     reader_start(&peer->reader);
-    writer_start(&peer->writer, exchange, REQUEST, true);
+    writer_start(&peer->writer, plan, REQUEST, true);
     peer->writing = true;
-    peer->writer.held = exchange->tunnel && !exchange->eager;
-    peer->end->impatient = !exchange->tunnel; /* until the request is out: it may be refused */
+    peer->writer.held = plan->tunnel && !plan->eager;
+    peer->end->impatient = !plan->tunnel; /* until the request is out: it may be refused */
     peer->end->lost = sabotage(EVERY_EXCHANGE_ENDS, 5);
     event_set(&client->too_long, EXCHANGE_US_MOST);
     write_some(client);
@@ -261,11 +262,11 @@ static void begin(struct client *client, struct exchange *exchange)
 static void finish(struct client *client)
 {
     struct peer *peer = &client->peer;
-    happened("client ends exchange", peer->exchange->number, client->status);
-    peer->exchange->over = true;
-    if (peer->exchange->tunnel && peer->end)
+    happened("client ends exchange", peer->plan->number, client->status);
+    peer->plan->over = true;
+    if (peer->plan->tunnel && peer->end)
         peer_leave(peer);
-    peer->exchange = NULL;
+    peer->plan = NULL;
     peer->writing = false;
     event_clear(&client->too_long);
     event_clear(&peer->resume);
@@ -285,11 +286,11 @@ static void retire(struct client *client)
 static void fire_act(struct event *event)
 {
     struct client *client = CONTAINER(event, struct client, peer.act);
-    struct exchange *exchange = client->peer.exchange;
-    if (exchange)
+    struct plan *plan = client->peer.plan;
+    if (plan)
         write_some(client);
-    else if ((exchange = account_next()))
-        begin(client, exchange);
+    else if ((plan = account_next()))
+        begin(client, plan);
     else
         retire(client);
 }
@@ -297,7 +298,7 @@ static void fire_act(struct event *event)
 static void fire_too_long(struct event *event)
 {
     struct client *client = CONTAINER(event, struct client, too_long);
-    violated(EVERY_EXCHANGE_ENDS, client->peer.exchange->number, "it has not after %d s",
+    violated(EVERY_EXCHANGE_ENDS, client->peer.plan->number, "it has not after %d s",
              EXCHANGE_US_MOST / 1000 / 1000);
 }
 

@@ -119,7 +119,8 @@ struct loop *loop_new(void)
 
 static uint64_t next_us(const struct loop *loop)
 {
-    uint64_t wheel_us = loop->wheel.next_ms == WHEEL_NEVER ? UINT64_MAX : loop->wheel.next_ms * 1000;
+    bool timers = loop->wheel.next_ms != WHEEL_NEVER && !loop->stopping;
+    uint64_t wheel_us = timers ? loop->wheel.next_ms * 1000 : UINT64_MAX;
     uint64_t event_us = events.count ? events.at[1]->at_us : UINT64_MAX;
     return wheel_us < event_us ? wheel_us : event_us;
 }
@@ -147,9 +148,14 @@ static uint32_t wait_and_fire(struct loop *loop, bool wait)
 void loop_run(struct loop *loop)
 {
     uint32_t idle_turns = 0;
-    while (!loop->stopping || events.handles) {
-        wheel_advance(&loop->wheel, simulation.now_us / 1000);
-        bool more = turn_run(&loop->turn);
+    for (;;) {
+        bool more = false;
+        if (!loop->stopping) {
+            wheel_advance(&loop->wheel, simulation.now_us / 1000);
+            more = turn_run(&loop->turn);
+        }
+        if (loop->stopping && !events.handles)
+            return;
         uint32_t fired = wait_and_fire(loop, !more);
         idle_turns = more && !fired ? idle_turns + 1 : 0;
         if (idle_turns > IDLE_TURNS_MOST)

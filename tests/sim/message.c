@@ -8,19 +8,19 @@
 
 /* --- writing */
 
-void writer_start(struct writer *writer, struct exchange *exchange, enum way way, bool with_head)
+void writer_start(struct writer *writer, struct plan *plan, enum way way, bool with_head)
 {
-    writer->direction = &exchange->ways[way];
-    writer->number = exchange->number;
+    writer->direction = &plan->ways[way];
+    writer->number = plan->number;
     writer->way = way;
     writer->text.length = writer->text_at = 0;
     writer->run = 0;
     writer->held = writer->complete = false;
-    writer->dice = dice_of(simulation.seed + exchange->number, 0x2000 + (uint64_t)way);
+    writer->dice = dice_of(simulation.seed + plan->number, 0x2000 + (uint64_t)way);
     writer->direction->sent = 0;
     writer->direction->begun = true;
     if (with_head)
-        plan_head(exchange, way, &writer->text);
+        plan_head(plan, way, &writer->text);
 }
 
 static void add_chunk_head(struct writer *writer)
@@ -36,7 +36,7 @@ static void add_chunk_head(struct writer *writer)
     text_add(&writer->text, writer->run % 2 ? "%x\r\n" : "%X\r\n", writer->run);
     if (left)
         return;
-    struct exchange trailing = {.number = writer->number};
+    struct plan trailing = {.number = writer->number};
     trailing.ways[writer->way] = *direction;
     plan_trailers(&trailing, writer->way, &trailers);
     text_add(&writer->text, "%s\r\n", trailers.length ? trailers.bytes : "");

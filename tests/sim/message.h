@@ -18,8 +18,8 @@ struct writer {
     struct dice dice;
 };
 
-/* The head of `exchange` (none: with_head false) and its body. */
-void writer_start(struct writer *writer, struct exchange *exchange, enum way way, bool with_head);
+/* The head of `plan` (none: with_head false) and its body. */
+void writer_start(struct writer *writer, struct plan *plan, enum way way, bool with_head);
 /* The next bytes, at most so many; 0: all that there is was written. */
 size_t writer_next(struct writer *writer, uint8_t *bytes, size_t most);
 bool writer_done(const struct writer *writer);

@@ -47,14 +47,14 @@ static bool head_is_out(const struct origin *origin)
 /* Fails if that is the plan, and says how far weir may be excused. True: the origin has gone. */
 static bool fail(struct origin *origin)
 {
-    struct exchange *exchange = origin->peer.exchange;
-    if ((exchange->fault != ORIGIN_RESETS && exchange->fault != ORIGIN_LEAVES) ||
-        origin->peer.moved < exchange->fault_at)
+    struct plan *plan = origin->peer.plan;
+    if ((plan->fault != ORIGIN_RESETS && plan->fault != ORIGIN_LEAVES) ||
+        origin->peer.moved < plan->fault_at)
         return false;
-    exchange->may_fail = true;
-    if (exchange->tunnel || head_is_out(origin))
-        exchange->may_break = true;
-    if (exchange->fault == ORIGIN_RESETS)
+    plan->may_fail = true;
+    if (plan->tunnel || head_is_out(origin))
+        plan->may_break = true;
+    if (plan->fault == ORIGIN_RESETS)
         reset(origin);
     else
         leave(origin);
@@ -64,10 +64,10 @@ static bool fail(struct origin *origin)
 /* Weir gave up on the exchange: only because of a failure, or when it has its answer. */
 static void on_lost(struct origin *origin)
 {
-    const struct exchange *exchange = origin->peer.exchange;
-    if (exchange && !exchange->may_fail && !exchange->may_break &&
-        (exchange->tunnel || !exchange->ways[RESPONSE].ended))
-        violated(NO_SPURIOUS_FAILURE, exchange->number, "weir left the origin");
+    const struct plan *plan = origin->peer.plan;
+    if (plan && !plan->may_fail && !plan->may_break &&
+        (plan->tunnel || !plan->ways[RESPONSE].ended))
+        violated(NO_SPURIOUS_FAILURE, plan->number, "weir left the origin");
     leave(origin);
 }
 
@@ -75,21 +75,21 @@ static void on_lost(struct origin *origin)
 
 static void end_tunnel(struct origin *origin)
 {
-    struct exchange *exchange = origin->peer.exchange;
-    struct direction *out = &exchange->ways[RESPONSE];
+    struct plan *plan = origin->peer.plan;
+    struct direction *out = &plan->ways[RESPONSE];
     if (!out->ended && writer_done(&origin->peer.writer) &&
-        (!exchange->waits[RESPONSE] || exchange->ways[REQUEST].arrived)) {
+        (!plan->waits[RESPONSE] || plan->ways[REQUEST].arrived)) {
         out->ended = true;
         endpoint_finish(origin->peer.end);
     }
-    if (out->ended && exchange->ways[REQUEST].arrived)
+    if (out->ended && plan->ways[REQUEST].arrived)
         leave(origin);
 }
 
 static void become_idle(struct origin *origin)
 {
     origin->served++;
-    origin->peer.exchange = NULL;
+    origin->peer.plan = NULL;
     origin->peer.writing = false;
     origin->peer.moved = 0;
     reader_start(&origin->peer.reader);
@@ -99,45 +99,45 @@ static void become_idle(struct origin *origin)
 
 static void on_written(struct origin *origin)
 {
-    struct exchange *exchange = origin->peer.exchange;
-    if (exchange->tunnel) {
+    struct plan *plan = origin->peer.plan;
+    if (plan->tunnel) {
         end_tunnel(origin);
         return;
     }
-    exchange->ways[RESPONSE].ended = exchange->fault != ORIGIN_NONSENSE;
-    if (exchange->closes[RESPONSE] || exchange->fault == ORIGIN_NONSENSE) {
+    plan->ways[RESPONSE].ended = plan->fault != ORIGIN_NONSENSE;
+    if (plan->closes[RESPONSE] || plan->fault == ORIGIN_NONSENSE) {
         origin->finished = true;
         endpoint_finish(origin->peer.end);
-    } else if (exchange->ways[REQUEST].arrived) {
+    } else if (plan->ways[REQUEST].arrived) {
         become_idle(origin);
     }
 }
 
 static void write_some(struct origin *origin)
 {
-    origin->peer.exchange->attempt_repeatable = false;
+    origin->peer.plan->attempt_repeatable = false;
     if (!fail(origin) && peer_write(&origin->peer))
         on_written(origin);
 }
 
 static void start_answer(struct origin *origin)
 {
-    struct exchange *exchange = origin->peer.exchange;
+    struct plan *plan = origin->peer.plan;
     struct writer *writer = &origin->peer.writer;
-    if (exchange->fault == ORIGIN_SILENT)
-        exchange->may_fail = true;
-    if (origin->peer.writing || exchange->fault == ORIGIN_SILENT)
+    if (plan->fault == ORIGIN_SILENT)
+        plan->may_fail = true;
+    if (origin->peer.writing || plan->fault == ORIGIN_SILENT)
         return;
     origin->peer.writing = true;
-    writer_start(writer, exchange, RESPONSE, true);
-    if (exchange->fault == ORIGIN_NONSENSE) {
-        exchange->may_fail = true;
+    writer_start(writer, plan, RESPONSE, true);
+    if (plan->fault == ORIGIN_NONSENSE) {
+        plan->may_fail = true;
         writer->text.length = 0;
         text_add(&writer->text, "220 is not what an HTTP server says\r\n\r\n");
         writer->complete = true;
     }
     if (sabotage(OWN_ANSWER, 5)) {
-        struct exchange other = *exchange;
+        struct plan other = *plan;
         other.number++;
         plan_head(&other, RESPONSE, &writer->text);
     }
@@ -148,12 +148,12 @@ static void start_answer(struct origin *origin)
 
 /* A request came although the connection was closed while idle: it is not even looked at, and is
  * to be sent again unless that might do something twice. */
-static void refuse(struct origin *origin, struct exchange *exchange)
+static void refuse(struct origin *origin, struct plan *plan)
 {
-    happened("request meets a closed origin", exchange->number, origin->peer.end->number);
-    account_attempt(exchange, true);
-    if (!account_idempotent(exchange) || exchange->ways[REQUEST].delivery != BODY_NONE)
-        exchange->may_fail = true;
+    happened("request meets a closed origin", plan->number, origin->peer.end->number);
+    account_attempt(plan, true);
+    if (!account_idempotent(plan) || plan->ways[REQUEST].delivery != BODY_NONE)
+        plan->may_fail = true;
     reset(origin);
 }
 
@@ -164,35 +164,35 @@ static bool on_head(struct origin *origin)
     char number[64];
     uint64_t length;
     reader_field(reader, "X-Number", number);
-    struct exchange *exchange = account_find(strtoull(number, NULL, 10));
-    const char *wrong = exchange ? plan_check_head(exchange, REQUEST, reader->line.bytes,
+    struct plan *plan = account_find(strtoull(number, NULL, 10));
+    const char *wrong = plan ? plan_check_head(plan, REQUEST, reader->line.bytes,
                                                    reader->line.length) : "it has no number";
     if (wrong)
-        violated(FIELDS_KEPT, exchange ? exchange->number : 0, "%s: %s", wrong, reader->line.bytes);
+        violated(FIELDS_KEPT, plan ? plan->number : 0, "%s: %s", wrong, reader->line.bytes);
     if (origin->finished) {
-        refuse(origin, exchange);
+        refuse(origin, plan);
         return true;
     }
     uint64_t moved = origin->peer.moved;
     event_clear(&origin->peer.act);
-    peer_begin(&origin->peer, exchange);
+    peer_begin(&origin->peer, plan);
     origin->peer.moved = moved;
-    account_attempt(exchange, origin->served);
-    exchange->ways[REQUEST].buffers += origin->peer.end->capacity;
-    exchange->ways[RESPONSE].buffers += origin->peer.end->other->capacity;
+    account_attempt(plan, origin->served);
+    plan->ways[REQUEST].buffers += origin->peer.end->capacity;
+    plan->ways[RESPONSE].buffers += origin->peer.end->other->capacity;
     enum delivery delivery = reader_delivery(reader, true, &length);
     reader_expect(reader, delivery, length);
-    if (!exchange->early)
+    if (!plan->early)
         start_answer(origin);
     return fail(origin);
 }
 
 static void on_body(struct origin *origin, const uint8_t *body, size_t count)
 {
-    struct exchange *exchange = origin->peer.exchange;
-    exchange->attempt_repeatable = false;
-    account_receive(exchange, REQUEST, body, count);
-    if (exchange->ways[REQUEST].received >= exchange->early)
+    struct plan *plan = origin->peer.plan;
+    plan->attempt_repeatable = false;
+    account_receive(plan, REQUEST, body, count);
+    if (plan->ways[REQUEST].received >= plan->early)
         start_answer(origin);
     peer_stall(&origin->peer);
 }
@@ -200,11 +200,11 @@ static void on_body(struct origin *origin, const uint8_t *body, size_t count)
 /* Processes the request, but says nothing: weir cannot know. */
 static bool lose_answer(struct origin *origin)
 {
-    struct exchange *exchange = origin->peer.exchange;
-    if (!exchange->attempt_repeatable || !sabotage(NO_REPEAT_OF_PROCESSED, 100))
+    struct plan *plan = origin->peer.plan;
+    if (!plan->attempt_repeatable || !sabotage(NO_REPEAT_OF_PROCESSED, 100))
         return false;
-    exchange->attempt_repeatable = false;
-    exchange->may_fail = true;
+    plan->attempt_repeatable = false;
+    plan->may_fail = true;
     reset(origin);
     return true;
 }
@@ -212,12 +212,12 @@ static bool lose_answer(struct origin *origin)
 /* True: it has its answer already, and the next request may follow. */
 static bool on_complete(struct origin *origin, size_t left)
 {
-    struct exchange *exchange = origin->peer.exchange;
-    struct direction *in = &exchange->ways[REQUEST];
+    struct plan *plan = origin->peer.plan;
+    struct direction *in = &plan->ways[REQUEST];
     bool answered = origin->peer.writing && writer_done(&origin->peer.writer) && !origin->finished;
     if (left && !answered)
-        violated(BYTES_EXACT, exchange->number, "%zu bytes follow the request", left);
-    account_arrive(exchange, REQUEST,
+        violated(BYTES_EXACT, plan->number, "%zu bytes follow the request", left);
+    account_arrive(plan, REQUEST,
                    in->delivery == BODY_CHUNKED ? &origin->peer.reader.line : NULL);
     if (answered)
         become_idle(origin);
@@ -246,7 +246,7 @@ static void feed(struct origin *origin, const uint8_t *bytes, size_t left)
                 return;
             break;
         case FOUND_NONSENSE:
-            violated(BYTES_EXACT, origin->peer.exchange ? origin->peer.exchange->number : 0,
+            violated(BYTES_EXACT, origin->peer.plan ? origin->peer.plan->number : 0,
                      "the request's framing is broken");
         }
     }
@@ -255,15 +255,15 @@ static void feed(struct origin *origin, const uint8_t *bytes, size_t left)
 static void on_readable(void *user)
 {
     struct origin *origin = user;
-    struct exchange *exchange = origin->peer.exchange;
+    struct plan *plan = origin->peer.plan;
     const uint8_t *bytes;
-    if (exchange && fail(origin))
+    if (plan && fail(origin))
         return;
     ptrdiff_t count = peer_read(&origin->peer, &bytes);
     if (count > 0) {
         feed(origin, bytes, (size_t)count);
-    } else if (count == READ_END && exchange && exchange->tunnel) {
-        account_arrive(exchange, REQUEST, NULL);
+    } else if (count == READ_END && plan && plan->tunnel) {
+        account_arrive(plan, REQUEST, NULL);
         end_tunnel(origin);
     } else if (count != READ_NOTHING) {
         on_lost(origin);
@@ -273,7 +273,7 @@ static void on_readable(void *user)
 static void on_writable(void *user)
 {
     struct origin *origin = user;
-    if (origin->peer.exchange)
+    if (origin->peer.plan)
         write_some(origin);
 }
 
@@ -288,7 +288,7 @@ static const struct endpoint_events origin_events = {
 static void fire_act(struct event *event)
 {
     struct origin *origin = CONTAINER(event, struct origin, peer.act);
-    if (origin->peer.exchange) {
+    if (origin->peer.plan) {
         write_some(origin);
         return;
     }
@@ -297,20 +297,20 @@ static void fire_act(struct event *event)
     endpoint_finish(origin->peer.end);
 }
 
-static void start_tunnel(struct origin *origin, struct exchange *exchange)
+static void start_tunnel(struct origin *origin, struct plan *plan)
 {
     struct peer *peer = &origin->peer;
-    peer_begin(peer, exchange);
-    account_attempt(exchange, false);
-    exchange->ways[REQUEST].buffers += peer->end->capacity;
-    exchange->ways[RESPONSE].buffers += peer->end->other->capacity;
+    peer_begin(peer, plan);
+    account_attempt(plan, false);
+    plan->ways[REQUEST].buffers += peer->end->capacity;
+    plan->ways[RESPONSE].buffers += peer->end->other->capacity;
     reader_expect(&peer->reader, BODY_UNTIL_CLOSE, 0);
-    writer_start(&peer->writer, exchange, RESPONSE, false);
+    writer_start(&peer->writer, plan, RESPONSE, false);
     peer->writing = true;
-    if (exchange->fault != ORIGIN_SILENT)
+    if (plan->fault != ORIGIN_SILENT)
         event_set(&peer->act, dice_size(&simulation.dice, THINK_US_MOST));
     else
-        exchange->may_fail = exchange->may_break = true;
+        plan->may_fail = plan->may_break = true;
 }
 
 static void accept_connection(const struct address *address, struct endpoint *end)
@@ -325,9 +325,9 @@ static void accept_connection(const struct address *address, struct endpoint *en
     happened("origin accepts", end->number, address_port(address));
     if (address_port(address) < TUNNEL_PORTS_FROM)
         return;
-    struct exchange *exchange = account_find_tunnel(address_port(address));
-    if (exchange)
-        start_tunnel(origin, exchange);
+    struct plan *plan = account_find_tunnel(address_port(address));
+    if (plan)
+        start_tunnel(origin, plan);
     else
         reset(origin);
 }

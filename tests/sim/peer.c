@@ -28,9 +28,9 @@ void peer_init(struct peer *peer, enum way out, void (*act)(struct event *event)
     event_init(&peer->resume, fire_resume);
 }
 
-void peer_begin(struct peer *peer, struct exchange *exchange)
+void peer_begin(struct peer *peer, struct plan *plan)
 {
-    peer->exchange = exchange;
+    peer->plan = plan;
     peer->writing = peer->stalled = false;
     peer->moved = 0;
 }
@@ -46,7 +46,7 @@ bool peer_write(struct peer *peer)
     endpoint_write(peer->end, piece, count);
     happened(peer->out == REQUEST ? "client writes" : "origin writes", peer->end->number, count);
     peer->moved += count;
-    account_send(peer->exchange, peer->out);
+    account_send(peer->plan, peer->out);
     if (writer_done(&peer->writer))
         return true;
     if (count)
@@ -68,7 +68,7 @@ ptrdiff_t peer_read(struct peer *peer, const uint8_t **bytes)
 
 void peer_stall(struct peer *peer)
 {
-    const struct direction *in = &peer->exchange->ways[!peer->out];
+    const struct direction *in = &peer->plan->ways[!peer->out];
     if (peer->stalled || in->received < in->stall_at || peer->end->impatient)
         return;
     peer->stalled = true;
@@ -89,8 +89,8 @@ void peer_leave(struct peer *peer)
     happened(peer->out == REQUEST ? "client closes" : "origin closes", peer->end->number, clean);
     /* What lasts until the end of the connection ends by that, whatever the sender had in mind. */
     if (clean && peer->writing && peer->writer.text_at == peer->writer.text.length &&
-        peer->exchange->ways[peer->out].delivery == BODY_UNTIL_CLOSE)
-        peer->exchange->ways[peer->out].ended = true;
+        peer->plan->ways[peer->out].delivery == BODY_UNTIL_CLOSE)
+        peer->plan->ways[peer->out].ended = true;
     forget_end(peer);
 }
 

@@ -6,7 +6,7 @@
 
 struct peer {
     struct endpoint *end;
-    struct exchange *exchange; /* NULL: idle */
+    struct plan *plan; /* NULL: idle */
     struct reader reader;
     struct writer writer;
     struct event act;    /* the next thing to write, or to begin */
@@ -18,7 +18,7 @@ struct peer {
 };
 
 void peer_init(struct peer *peer, enum way out, void (*act)(struct event *event));
-void peer_begin(struct peer *peer, struct exchange *exchange);
+void peer_begin(struct peer *peer, struct plan *plan);
 /* Writes the next piece, and sets `act` for the one after. Returns whether all was written. */
 bool peer_write(struct peer *peer);
 /* A piece of what came; *bytes is valid until the next call. Otherwise READ_END etc. */

@@ -46,75 +46,75 @@ static void plan_way(struct direction *way, struct dice *dice)
         way->length = 0;
 }
 
-static void plan_tunnel(struct exchange *exchange, struct dice *dice)
+static void plan_tunnel(struct plan *plan, struct dice *dice)
 {
-    exchange->tunnel = true;
-    exchange->method = "CONNECT";
-    exchange->port = plan_tunnel_port(exchange->number);
-    exchange->status = 200;
-    exchange->eager = dice_percent(dice, 50);
+    plan->tunnel = true;
+    plan->method = "CONNECT";
+    plan->port = plan_tunnel_port(plan->number);
+    plan->status = 200;
+    plan->eager = dice_percent(dice, 50);
     if (dice_percent(dice, 60))
-        exchange->waits[pick(dice, WAYS)] = true;
+        plan->waits[pick(dice, WAYS)] = true;
     for (int way = 0; way < WAYS; way++) {
-        exchange->ways[way].delivery = BODY_UNTIL_CLOSE;
-        plan_way(&exchange->ways[way], dice);
+        plan->ways[way].delivery = BODY_UNTIL_CLOSE;
+        plan_way(&plan->ways[way], dice);
     }
 }
 
-static void plan_request(struct exchange *exchange, struct dice *dice)
+static void plan_request(struct plan *plan, struct dice *dice)
 {
     static const char *const methods[] = {"GET", "GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"};
-    struct direction *way = &exchange->ways[REQUEST];
-    exchange->method = methods[pick(dice, 7)];
-    exchange->port = dice_percent(dice, 30) ? 8080 : 0;
-    exchange->closes[REQUEST] = dice_percent(dice, 10);
-    if (exchange->method[0] == 'P' || dice_percent(dice, 5))
+    struct direction *way = &plan->ways[REQUEST];
+    plan->method = methods[pick(dice, 7)];
+    plan->port = dice_percent(dice, 30) ? 8080 : 0;
+    plan->closes[REQUEST] = dice_percent(dice, 10);
+    if (plan->method[0] == 'P' || dice_percent(dice, 5))
         way->delivery = dice_percent(dice, 50) ? BODY_LENGTH : BODY_CHUNKED;
     plan_way(way, dice);
-    exchange->early = dice_percent(dice, 10) ? (uint32_t)pick(dice, way->length + 1) : UINT32_MAX;
+    plan->early = dice_percent(dice, 10) ? (uint32_t)pick(dice, way->length + 1) : UINT32_MAX;
 }
 
-static void plan_response(struct exchange *exchange, struct dice *dice)
+static void plan_response(struct plan *plan, struct dice *dice)
 {
     static const uint16_t statuses[] = {200, 200, 200, 201, 404, 500, 204, 304};
-    struct direction *way = &exchange->ways[RESPONSE];
-    exchange->status = statuses[pick(dice, 8)];
-    exchange->closes[RESPONSE] = dice_percent(dice, 10);
-    if (exchange->status == 204 || exchange->status == 304 || !strcmp(exchange->method, "HEAD"))
+    struct direction *way = &plan->ways[RESPONSE];
+    plan->status = statuses[pick(dice, 8)];
+    plan->closes[RESPONSE] = dice_percent(dice, 10);
+    if (plan->status == 204 || plan->status == 304 || !strcmp(plan->method, "HEAD"))
         way->delivery = BODY_NONE;
     else
         way->delivery = (enum delivery)(BODY_LENGTH + pick(dice, 3));
     plan_way(way, dice);
     if (way->delivery == BODY_UNTIL_CLOSE)
-        exchange->closes[RESPONSE] = true;
+        plan->closes[RESPONSE] = true;
 }
 
-static void plan_fault(struct exchange *exchange, struct dice *dice)
+static void plan_fault(struct plan *plan, struct dice *dice)
 {
-    const struct direction *ways = exchange->ways;
-    exchange->fault = (enum fault)(1 + pick(dice, HOST_FAILS));
-    exchange->fault_at = (uint32_t)pick(dice, 300 + ways[REQUEST].length + ways[RESPONSE].length);
-    if (exchange->tunnel && exchange->fault == ORIGIN_NONSENSE)
-        exchange->fault = ORIGIN_RESETS;
-    if (exchange->fault == HOST_FAILS)
-        exchange->host = &hosts[GOOD_HOSTS + pick(dice, HOSTS - GOOD_HOSTS)];
+    const struct direction *ways = plan->ways;
+    plan->fault = (enum fault)(1 + pick(dice, HOST_FAILS));
+    plan->fault_at = (uint32_t)pick(dice, 300 + ways[REQUEST].length + ways[RESPONSE].length);
+    if (plan->tunnel && plan->fault == ORIGIN_NONSENSE)
+        plan->fault = ORIGIN_RESETS;
+    if (plan->fault == HOST_FAILS)
+        plan->host = &hosts[GOOD_HOSTS + pick(dice, HOSTS - GOOD_HOSTS)];
 }
 
-void plan_make(struct exchange *exchange, uint64_t number, uint64_t seed, bool faults)
+void plan_make(struct plan *plan, uint64_t number, uint64_t seed, bool faults)
 {
     struct dice dice = dice_of(seed, number);
-    memset(exchange, 0, sizeof *exchange);
-    exchange->number = number;
-    exchange->host = &hosts[pick(&dice, GOOD_HOSTS)];
-    exchange->early = UINT32_MAX;
+    memset(plan, 0, sizeof *plan);
+    plan->number = number;
+    plan->host = &hosts[pick(&dice, GOOD_HOSTS)];
+    plan->early = UINT32_MAX;
     if (dice_percent(&dice, 12)) {
-        plan_tunnel(exchange, &dice);
+        plan_tunnel(plan, &dice);
     } else {
-        plan_request(exchange, &dice);
-        plan_response(exchange, &dice);
+        plan_request(plan, &dice);
+        plan_response(plan, &dice);
     }
     if (faults && dice_percent(&dice, 20))
-        plan_fault(exchange, &dice);
+        plan_fault(plan, &dice);
 }
 
 uint16_t plan_tunnel_port(uint64_t number)
@@ -164,9 +164,9 @@ void text_add(struct text *text, const char *format, ...)
     va_end(arguments);
 }
 
-static struct dice dice_for(const struct exchange *exchange, enum way way, uint64_t what)
+static struct dice dice_for(const struct plan *plan, enum way way, uint64_t what)
 {
-    return dice_of(simulation.seed + exchange->number * 4 + way, 0x1000 + what);
+    return dice_of(simulation.seed + plan->number * 4 + way, 0x1000 + what);
 }
 
 /* Characters that a target, and a field's value, may have; chosen to tempt whoever normalizes. */
@@ -176,10 +176,10 @@ static void add_random(struct text *text, struct dice *dice, const char *charact
         text_add(text, "%c", characters[pick(dice, strlen(characters))]);
 }
 
-static void add_path(const struct exchange *exchange, struct text *text)
+static void add_path(const struct plan *plan, struct text *text)
 {
-    struct dice dice = dice_for(exchange, REQUEST, 1);
-    text_add(text, "/%" PRIu64, exchange->number);
+    struct dice dice = dice_for(plan, REQUEST, 1);
+    text_add(text, "/%" PRIu64, plan->number);
     if (dice_percent(&dice, 70)) {
         text_add(text, "/");
         add_random(text, &dice, "aB0/.;=%~-_!$&'()*+,:@", 60);
@@ -192,12 +192,12 @@ static void add_path(const struct exchange *exchange, struct text *text)
 }
 
 /* Fields between the two ends: names, order, case, and duplicates are to be kept. */
-static void add_fields(const struct exchange *exchange, enum way way, struct text *text)
+static void add_fields(const struct plan *plan, enum way way, struct text *text)
 {
     static const char *const names[] = {"Accept", "X-Sim", "x-sim", "COOKIE", "Set-Cookie",
                                         "X-MiXeD-cAsE", "Cache-Control", "ETag", "a", "Accept"};
-    struct dice dice = dice_for(exchange, way, 2);
-    text_add(text, "X-Number: %" PRIu64 "\r\n", exchange->number);
+    struct dice dice = dice_for(plan, way, 2);
+    text_add(text, "X-Number: %" PRIu64 "\r\n", plan->number);
     for (uint64_t left = pick(&dice, 8); left; left--) {
         text_add(text, "%s: v", names[pick(&dice, sizeof names / sizeof *names)]);
         add_random(text, &dice, "aB0 ,;=\"\\()\xe4\t:", 30);
@@ -205,75 +205,75 @@ static void add_fields(const struct exchange *exchange, enum way way, struct tex
     }
 }
 
-static void add_framing(const struct exchange *exchange, enum way way, struct text *text)
+static void add_framing(const struct plan *plan, enum way way, struct text *text)
 {
-    const struct direction *direction = &exchange->ways[way];
+    const struct direction *direction = &plan->ways[way];
     if (direction->delivery == BODY_LENGTH)
         text_add(text, "Content-Length: %" PRIu32 "\r\n", direction->length);
     if (direction->delivery == BODY_CHUNKED)
         text_add(text, "Transfer-Encoding: chunked\r\n");
-    if (exchange->number % 3 == 0)
+    if (plan->number % 3 == 0)
         text_add(text, "Connection: %sX-Hop\r\nX-Hop: 1\r\n",
-                 exchange->closes[way] ? "close, " : "");
-    else if (exchange->closes[way])
+                 plan->closes[way] ? "close, " : "");
+    else if (plan->closes[way])
         text_add(text, "Connection: close\r\n");
 }
 
-static void add_authority(const struct exchange *exchange, struct text *text)
+static void add_authority(const struct plan *plan, struct text *text)
 {
-    text_add(text, "%s", exchange->host->name);
-    if (exchange->port)
-        text_add(text, ":%u", exchange->port);
+    text_add(text, "%s", plan->host->name);
+    if (plan->port)
+        text_add(text, ":%u", plan->port);
 }
 
-static void add_start_line(const struct exchange *exchange, enum way way, bool at_client,
+static void add_start_line(const struct plan *plan, enum way way, bool at_client,
                            struct text *text)
 {
     if (way == RESPONSE) {
-        text_add(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", exchange->status,
-                 exchange->number % 100);
+        text_add(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", plan->status,
+                 plan->number % 100);
         return;
     }
-    text_add(text, "%s ", exchange->method);
-    if (at_client && !exchange->tunnel)
+    text_add(text, "%s ", plan->method);
+    if (at_client && !plan->tunnel)
         text_add(text, "http://");
     if (at_client)
-        add_authority(exchange, text);
-    if (!exchange->tunnel)
-        add_path(exchange, text);
+        add_authority(plan, text);
+    if (!plan->tunnel)
+        add_path(plan, text);
     text_add(text, " HTTP/1.1\r\n");
 }
 
-void plan_head(const struct exchange *exchange, enum way way, struct text *text)
+void plan_head(const struct plan *plan, enum way way, struct text *text)
 {
-    bool framing_first = exchange->number % 2;
+    bool framing_first = plan->number % 2;
     text->length = 0;
-    add_start_line(exchange, way, true, text);
+    add_start_line(plan, way, true, text);
     if (way == REQUEST) {
         text_add(text, "Host: ");
-        add_authority(exchange, text);
+        add_authority(plan, text);
         text_add(text, "\r\n");
     }
     if (framing_first)
-        add_framing(exchange, way, text);
+        add_framing(plan, way, text);
     uint32_t fields_at = text->length;
-    add_fields(exchange, way, text);
+    add_fields(plan, way, text);
     if (sabotage(FIELDS_KEPT, 20))
         text->bytes[fields_at] ^= 0x20;
     if (!framing_first)
-        add_framing(exchange, way, text);
+        add_framing(plan, way, text);
     text_add(text, "\r\n");
 }
 
-const char *plan_check_head(const struct exchange *exchange, enum way way, const char *head,
+const char *plan_check_head(const struct plan *plan, enum way way, const char *head,
                             size_t length)
 {
     struct text expected = {.length = 0};
-    add_start_line(exchange, way, false, &expected);
+    add_start_line(plan, way, false, &expected);
     if (length < expected.length || memcmp(head, expected.bytes, expected.length))
         return "the start line changed";
     expected.length = 0;
-    add_fields(exchange, way, &expected);
+    add_fields(plan, way, &expected);
     if (!memmem(head, length, expected.bytes, expected.length))
         return "the fields changed";
     if (memmem(head, length, "X-Hop", 5))
@@ -283,11 +283,11 @@ const char *plan_check_head(const struct exchange *exchange, enum way way, const
     return NULL;
 }
 
-void plan_trailers(const struct exchange *exchange, enum way way, struct text *text)
+void plan_trailers(const struct plan *plan, enum way way, struct text *text)
 {
     text->length = 0;
-    if (exchange->ways[way].trailers)
-        text_add(text, "X-Trailer: %" PRIu64 "\r\n", exchange->number);
+    if (plan->ways[way].trailers)
+        text_add(text, "X-Trailer: %" PRIu64 "\r\n", plan->number);
 }
 
 /* --- bodies */

@@ -41,7 +41,7 @@ struct direction {
     bool begun, ended, arrived; /* by the sender; at the receiver */
 };
 
-struct exchange {
+struct plan {
     uint64_t number; /* 1 .. */
     const char *method;
     const struct host *host;
@@ -64,7 +64,7 @@ struct exchange {
 };
 
 /* Whatever there is to know about exchange `number`; not begun. */
-void plan_make(struct exchange *exchange, uint64_t number, uint64_t seed, bool faults);
+void plan_make(struct plan *plan, uint64_t number, uint64_t seed, bool faults);
 /* Tunnels: the exchange's own port, by which the origin knows it. */
 uint16_t plan_tunnel_port(uint64_t number);
 
@@ -79,11 +79,11 @@ struct text {
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A whole head as its sender writes it. */
-void plan_head(const struct exchange *exchange, enum way way, struct text *text);
+void plan_head(const struct plan *plan, enum way way, struct text *text);
 /* Says what is wrong with a head as it arrived; NULL: nothing. */
-const char *plan_check_head(const struct exchange *exchange, enum way way, const char *head,
+const char *plan_check_head(const struct plan *plan, enum way way, const char *head,
                             size_t length);
-void plan_trailers(const struct exchange *exchange, enum way way, struct text *text);
+void plan_trailers(const struct plan *plan, enum way way, struct text *text);
 
 /* Bytes of a body or tunnel: what they must be at this place. */
 void pattern_fill(uint64_t number, enum way way, uint64_t offset, uint8_t *bytes, size_t count);

@@ -31,7 +31,7 @@ struct tcp {
     uint64_t left_behind; /* of `outgoing`, when the limit of flushing was last set */
     uint32_t lingered;
     enum closing closing;
-    bool opened, producing, want_produce, end_wanted, ended, broken;
+    bool opened, producing, want_produce, end_wanted, ended, broken, may_linger;
 };
 
 struct tcp_listener {
@@ -215,7 +215,7 @@ static void proceed_to_close(struct tcp *tcp)
     if (tcp->closing == CLOSED || tcp->outgoing.count || tcp->want_produce)
         return;
     endpoint_finish(tcp->end);
-    if (tcp->ended) {
+    if (tcp->ended || (tcp->closing == FLUSHING && !tcp->may_linger)) {
         close_now(tcp, false);
     } else if (tcp->closing == FLUSHING) {
         tcp->closing = LINGERING;
@@ -309,6 +309,7 @@ static void tcp_close(struct carrier *carrier, uint32_t how)
         close_now(tcp, false);
     } else if (tcp->closing == OPEN) {
         tcp->closing = FLUSHING;
+        tcp->may_linger = how == CARRIER_CLOSE_LINGER;
         tcp->left_behind = tcp->outgoing.bytes;
         event_set(&tcp->later, FLUSH_STALL_US);
         endpoint_pause(tcp->end, false);
@@ -411,11 +412,15 @@ struct tcp_connect {
     struct address address;
     void (*on_connect)(void *user, struct carrier *carrier, int error);
     void *user;
+    uint64_t number;
     struct event answered;
 };
 
+static uint64_t connects;
+
 static void connect_free(struct tcp_connect *connect)
 {
+    happened("weir's dial ends", connect->number, 0);
     event_clear(&connect->answered);
     memory_free(connect);
     loop_hold(-1);
@@ -443,7 +448,8 @@ struct tcp_connect *tcp_connect(struct loop *loop, const struct address *address
 {
     struct tcp_connect *connect = memory_zeroed(sizeof *connect);
     enum reach reach = network_servers.reach(address);
-    *connect = (struct tcp_connect){loop, *address, on_connect, user, {.fire = NULL}};
+    *connect = (struct tcp_connect){loop, *address, on_connect, user, ++connects, {.fire = NULL}};
+    happened("weir dials", connects, address_port(address));
     if (sabotage(NO_SPURIOUS_FAILURE, 20))
         reach = REACH_REFUSES;
     event_init(&connect->answered, reach == REACH_ACCEPTS ? fire_accepted : fire_refused);

@@ -1,0 +1,149 @@
+#!/bin/bash
+# tests/accept/1.sh - is the skeleton done? Prints `1.K PASS|FAIL|SKIP EVIDENCE` for each of six checks
+#
+# usage: CASES=FOLDER tests/accept/1.sh [--roots] [K...]
+#   K        only those checks (1 to 6); all of them otherwise
+#   --roots  check 1 makes bare Debian roots, which takes several minutes and needs root
+#   CASES    the folder of acceptance cases with their run.py, for check 2
+# Needs a built tree: ./dev build release release-sim asan bench. Check 4 wants a quiet machine.
+# Outputs of everything that runs are kept where the last line says. Exit status 1: something failed.
+set -uo pipefail
+root=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
+python=/usr/bin/python3
+weir=$root/build/release/weir
+outputs=$(mktemp -d "${TMPDIR:-/tmp}/weir-accept.XXXXXX")
+failures=0
+export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+
+verdict() { # K PASS|FAIL|SKIP EVIDENCE
+    [ "$2" != FAIL ] || failures=$((failures + 1))
+    echo "$1 $2 $3"
+}
+
+# passed NUMBER: PASS for 0, else FAIL
+passed() {
+    if [ "$1" -eq 0 ]; then echo PASS; else echo FAIL; fi
+}
+
+# one_line: joins lines, so that evidence is one
+one_line() { tr '\n' ';' | sed 's/;$//; s/;/; /g'; }
+
+# with_weir COMMAND...: runs it with PORT and PID of a release weir, which must end well afterwards
+with_weir() {
+    local log=$outputs/weir.txt status i
+    "$weir" -l 127.0.0.1:0 2>"$log" &
+    PID=$!
+    for i in $(seq 100); do
+        PORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$log")
+        [ -z "$PORT" ] || break
+        kill -0 "$PID" 2>/dev/null || break
+        sleep 0.1
+    done
+    if [ -z "$PORT" ]; then
+        echo "weir does not start: $(one_line <"$log")"
+        return 1
+    fi
+    "$@"
+    status=$?
+    kill -TERM "$PID" 2>/dev/null
+    wait "$PID" || { echo "weir ended with status $?"; status=1; }
+    return "$status"
+}
+
+check_1() {
+    if [ -z "$roots" ]; then
+        verdict 1.1 SKIP "give --roots: bare Debian roots, ./dev test and ./dev run in them"
+        return
+    fi
+    "$root/tests/roots.sh" >"$outputs/roots.txt" 2>&1
+    verdict 1.1 "$(passed $?)" "$(grep -E 'PASS|FAIL' "$outputs/roots.txt" | one_line)"
+}
+
+run_cases() { # OUTPUT [ARGUMENT...]
+    local output=$1
+    shift
+    "$python" "$CASES/run.py" --proxy "127.0.0.1:$PORT" --proxy-pid "$PID" --have direct,ipv6 \
+        --jobs 1 "$@" >"$output" 2>&1
+}
+
+check_2() {
+    local status rest
+    if [ ! -f "${CASES:-}/run.py" ]; then
+        verdict 1.2 FAIL "set CASES to the folder of acceptance cases (it has a run.py)"
+        return
+    fi
+    with_weir run_cases "$outputs/cases.txt" --only '022-*,023-*,025-*,028-*' >"$outputs/cases-weir.txt"
+    status=$?
+    [[ $(tail -n 1 "$outputs/cases.txt") =~ ^[1-9][0-9]*\ passed,\ 0\ failed ]] || status=1
+    with_weir run_cases "$outputs/cases-all.txt" >>"$outputs/cases-weir.txt" || true
+    rest=$(grep '^FAIL' "$outputs/cases-all.txt" | sed 's/^FAIL \([0-9]*\).*/\1/' | sort | uniq -c |
+        awk '{ printf "%s%s (%d)", separator, $2, $1; separator = ", " }')
+    verdict 1.2 "$(passed "$status")" "step 1's four: $(tail -n 1 "$outputs/cases.txt")$(
+        grep '^FAIL' "$outputs/cases.txt" | head -n 3 | sed 's/^/; /' | tr -d '\n')$(
+        sed 's/^/; /' "$outputs/cases-weir.txt" | tr -d '\n'); all of them: $(
+        tail -n 1 "$outputs/cases-all.txt")${rest:+, in $rest}"
+}
+
+check_3() {
+    "$root/tests/accept/transfer.py" --weir "$weir" >"$outputs/transfer.txt" 2>&1
+    verdict 1.3 "$(passed $?)" "$(one_line <"$outputs/transfer.txt")"
+}
+
+check_4() {
+    local status=0 file
+    for file in syscalls floor instructions; do
+        rm -f "$outputs/$file.json"
+    done
+    "$root/bench/run" syscalls --json "$outputs/syscalls.json" >"$outputs/syscalls.txt" 2>&1
+    "$root/bench/run" floor --rounds "${ROUNDS:-9}" --json "$outputs/floor.json" >"$outputs/floor.txt" 2>&1
+    "$root/bench/run" instructions --json "$outputs/instructions.json" >"$outputs/instructions.txt" 2>&1
+    "$root/build/release/bench/mark" >"$outputs/mark.txt" 2>&1
+    "$python" "$root/tests/accept/figures.py" "$outputs" >"$outputs/figures.txt" 2>&1 || status=1
+    verdict 1.4 "$(passed "$status")" "$(one_line <"$outputs/figures.txt")"
+}
+
+check_5() {
+    local simulator=$root/build/release/sim status=0 start=$SECONDS name seen=0 missed=""
+    timeout 300 "$simulator" --exchanges 100000 >"$outputs/sim.txt" 2>&1 || status=1
+    local took=$((SECONDS - start))
+    [ "$took" -lt 60 ] || status=1
+    for name in $("$simulator" --list-invariants | awk '{ print $1 }'); do
+        if timeout 60 "$simulator" --exchanges 100000 --break "$name" >"$outputs/sim-$name.txt" 2>&1; then
+            missed+=" $name"
+        elif grep -q "$name" "$outputs/sim-$name.txt"; then
+            seen=$((seen + 1))
+        else
+            missed+=" $name(failed for another reason)"
+        fi
+    done
+    [ "$seen" -gt 0 ] && [ -z "$missed" ] || status=1
+    verdict 1.5 "$(passed "$status")" "100000 exchanges in $took s: $(tail -n 1 "$outputs/sim.txt"); $(
+        )$seen invariants seen to fail when broken${missed:+, NOT$missed}"
+}
+
+check_6() {
+    WEIR=$weir "$python" -m pytest -q -p no:cacheprovider "$root/tests/e2e/test_tour.py" \
+        >"$outputs/tour.txt" 2>&1
+    verdict 1.6 "$(passed $?)" "$(tail -n 1 "$outputs/tour.txt")$(
+        grep '^E  ' "$outputs/tour.txt" | head -n 2 | sed 's/^E */; /' | tr -d '\n')"
+}
+
+roots=
+checks=()
+for argument; do
+    case $argument in
+    --roots) roots=yes ;;
+    [1-6]) checks+=("$argument") ;;
+    *)
+        sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+        exit 2
+        ;;
+    esac
+done
+[ -x "$weir" ] || { echo "no $weir: ./dev build release release-sim asan bench" >&2; exit 2; }
+[ ${#checks[@]} -gt 0 ] || checks=(1 2 3 4 5 6)
+for check in "${checks[@]}"; do
+    "check_$check"
+done
+echo "outputs: $outputs"
+exit "$((failures > 0))"
