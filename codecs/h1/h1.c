@@ -121,17 +121,21 @@ static void channel_grant(weir_channel *channel, size_t bytes)
     h1_api->carrier_grant(channel->connection, 0, bytes);
 }
 
-/* A message cut off in the middle: without its last chunk or byte the peer can tell, but one that
- * lasts until the end of the connection would look complete, so that is a reset. */
+/* Whether a message cut off now would look complete if the connection just ended. One with a last
+ * chunk or byte would not: its absence tells. */
+static bool cut_is_hidden(const struct h1 *h1)
+{
+    return h1->sending == SEND_UNTIL_END || h1->sending == SEND_TUNNEL ||
+           (h1->receiving == RECEIVE_TUNNEL && !h1->ended);
+}
+
 static void channel_reset(weir_channel *channel, weir_result why)
 {
     struct h1 *h1 = h1_of(channel->connection);
     bool client = channel->connection->side == WEIR_CLIENT_SIDE;
-    bool tellable = h1->sending != SEND_UNTIL_END && h1->sending != SEND_TUNNEL &&
-                    h1->receiving != RECEIVE_TUNNEL;
     h1->channel = NULL;
     h1_api->close(channel->connection,
-                  client && tellable ? WEIR_CLOSE_LINGER : WEIR_CLOSE_RESET, why);
+                  client && !cut_is_hidden(h1) ? WEIR_CLOSE_LINGER : WEIR_CLOSE_RESET, why);
 }
 
 static void client_close(weir_channel *channel)
@@ -145,7 +149,8 @@ static void client_close(weir_channel *channel)
     /* Behind an answer that closes, and behind a request nobody read to its end, nothing follows. */
     if (!whole || !h1->keep_alive || connection->draining) {
         bool more = !whole || h1->rest.length;
-        h1_api->close(connection, more ? WEIR_CLOSE_LINGER : WEIR_CLOSE_FLUSH, WEIR_OK);
+        uint32_t how = more ? WEIR_CLOSE_LINGER : WEIR_CLOSE_FLUSH;
+        h1_api->close(connection, cut_is_hidden(h1) ? WEIR_CLOSE_RESET : how, WEIR_OK);
         return;
     }
     h1->receiving = RECEIVE_HEAD;
