@@ -54,7 +54,7 @@ void nearest_consider(struct nearest *nearest, const char *known)
     if (word.length > NEAREST_WORD_BYTES || other.length > NEAREST_WORD_BYTES)
         return;
     uint32_t letters = least((uint32_t)word.length, (uint32_t)other.length);
-    uint32_t found = begins(other, word) || begins(word, other) ? 1 : distance(word, other);
+    uint32_t found = begins(other, word) ? 1 : distance(word, other);
     if (found < nearest->distance && found * 3 <= letters) {
         nearest->best = known;
         nearest->distance = found;

@@ -136,6 +136,8 @@ static bool parse_option(struct parser *parser, const char *argument)
 {
     const char *value;
     const struct option *option = find_option(argument, &value);
+    if (option && value && !option->value && argument[1] == '-')
+        return fail(parser, "%s takes no value", option->name);
     if (!option || (value && !option->value))
         return unknown_option(parser, argument);
     if (option->value && !value) {
@@ -177,13 +179,12 @@ bool options_parse(int count, char *const *arguments, struct options *options,
 
 void options_print_help(FILE *stream)
 {
-    fputs(
-        "weir: a forward proxy for HTTP/1.1\n"
-        "\n"
-        "usage: weir [OPTION]...      serve until SIGTERM; listens on 127.0.0.1:3128 if not told\n"
-        "       weir check -c FILE    say what is wrong with a configuration and exit\n"
-        "\n",
-        stream);
+    fputs("weir: a forward proxy for HTTP/1.1\n"
+          "\n"
+          "usage: weir [OPTION]...      serve, on 127.0.0.1:3128 when nothing else is said\n"
+          "       weir check -c FILE    say what is wrong with a configuration and exit\n"
+          "\n",
+          stream);
     for (int i = 0; i < KNOWN; i++) {
         const struct option *option = &known[i];
         char letter[] = {option->letter ? '-' : ' ', option->letter ? option->letter : ' ',

@@ -63,6 +63,14 @@ static bool has(weir_string text, const char *part)
     return memmem(text.bytes, text.length, part, strlen(part)) != NULL;
 }
 
+/* Whether the bracketed host is an IPv6 address; other hosts are names or IPv4 addresses. */
+static bool is_sound(const struct authority *authority)
+{
+    struct address address;
+    return !authority->bracketed || (address_from_literal(authority->host, 0, &address) &&
+                                     address.any.sa_family == AF_INET6);
+}
+
 const char *value_listen_mistake(weir_string text)
 {
     struct address address;
@@ -71,7 +79,7 @@ const char *value_listen_mistake(weir_string text)
         return NULL;
     if (has(text, "://"))
         return "is a URL; write only the address and the port, such as 127.0.0.1:3128";
-    if (!authority_parse(text, &authority))
+    if (!authority_parse(text, &authority) || !is_sound(&authority))
         return "is not an address with its port, such as 127.0.0.1:3128 or \"[::1]:3128\"";
     if (!address_from_literal(authority.host, 0, &address))
         return "is a name, not an IP address; write for example 127.0.0.1:3128";
@@ -83,14 +91,6 @@ bool value_same_listener(const char *first, const char *second)
     struct address a, b;
     return first && second && address_parse(string_of(first), &a) &&
            address_parse(string_of(second), &b) && address_port(&a) && address_equal(&a, &b);
-}
-
-/* Whether the bracketed host is an IPv6 address; other hosts are names or IPv4 addresses. */
-static bool is_sound(const struct authority *authority)
-{
-    struct address address;
-    return !authority->bracketed || (address_from_literal(authority->host, 0, &address) &&
-                                     address.any.sa_family == AF_INET6);
 }
 
 const char *value_server_mistake(weir_string text)
