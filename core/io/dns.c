@@ -94,12 +94,12 @@ struct watch { /* one socket of c-ares */
 static bool key_init(struct key *key, weir_string host, int family)
 {
     struct address literal;
-    if (host.length == 0 || host.length > NAME_BYTES_MOST ||
-        memchr(host.bytes, 0, host.length) || address_from_literal(host, 0, &literal))
+    if (host.length == 0 || host.length > NAME_BYTES_MOST || memchr(host.bytes, 0, host.length) ||
+        address_from_literal(host, 0, &literal))
         return false;
     key->family = family;
     key->length = (uint32_t)host.length;
-    key->hash = 2166136261u ^ (uint32_t)family; /* FNV-1a */
+    key->hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < host.length; i++) {
         key->name[i] = character_lower(host.bytes[i]);
         key->hash = (key->hash ^ (uint8_t)key->name[i]) * 16777619u;
@@ -240,9 +240,8 @@ static void cb_lookup(void *user, int status, int timeouts, struct ares_addrinfo
 static void ask_servers(struct dns *dns, struct entry *entry)
 {
     /* NOSORT: the server's order spreads load, and sorting opens a socket for each address. */
-    struct ares_addrinfo_hints hints = {.ai_family = entry->family,
-                                        .ai_flags = ARES_AI_NOSORT,
-                                        .ai_socktype = SOCK_STREAM};
+    struct ares_addrinfo_hints hints = {
+        .ai_family = entry->family, .ai_flags = ARES_AI_NOSORT, .ai_socktype = SOCK_STREAM};
     if (!dns->servers) {
         entry_answer(dns, entry, NULL, FAILURE_TTL_MS);
         return;
@@ -546,8 +545,7 @@ static bool is_localhost(weir_string host)
     if (host.length < name.length)
         return false;
     weir_string last = {host.bytes + host.length - name.length, name.length};
-    return string_equal_nocase(last, name) &&
-           (host.length == name.length || last.bytes[-1] == '.');
+    return string_equal_nocase(last, name) && (host.length == name.length || last.bytes[-1] == '.');
 }
 
 static void answer_loopback(int family, struct dns_answer *answer)

@@ -4,8 +4,8 @@
  * name. A name that is in /etc/hosts is answered from there alone, for both families (CARES_HOSTS
  * in the environment names another file). localhost and the names below it are the loopback
  * addresses (RFC 6761). NSS is not used. The cache is bounded and belongs to one worker; failures
- * are kept for 5 s. A query is over within 10 s whatever the servers do. All functions on the loop's
- * thread.
+ * are kept for 5 s. A query is over within 10 s whatever the servers do. All functions on the
+ * loop's thread.
  */
 #ifndef CORE_IO_DNS_H
 #define CORE_IO_DNS_H

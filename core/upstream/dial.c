@@ -47,7 +47,7 @@ struct dial {
     bool six_next;
     bool forbidden; /* at least one address was */
     uint16_t port;
-    uint32_t count, judged, batch; /* addresses known, judged before, and to be judged now */
+    uint32_t count, judged, batch;  /* addresses known, judged before, and to be judged now */
     uint32_t six, allowed, untried; /* sets: IPv6; allowed of the batch; allowed and waiting */
     struct carrier *carrier;
     struct address addresses[ADDRESSES_MOST];
@@ -138,11 +138,9 @@ static void start_next(struct dial *dial)
     dial->six_next = !(dial->six >> index & 1);
     racer->dial = dial;
     link_insert(&dial->racers, &racer->link);
-    racer->connect =
-        tcp_connect(dial->worker->loop, &dial->addresses[index], on_connect, racer);
+    racer->connect = tcp_connect(dial->worker->loop, &dial->addresses[index], on_connect, racer);
     dial->pacing = true;
-    wheel_set(dial->worker->wheel, &dial->pace,
-              loop_now_ms(dial->worker->loop) + ATTEMPT_DELAY_MS);
+    wheel_set(dial->worker->wheel, &dial->pace, loop_now_ms(dial->worker->loop) + ATTEMPT_DELAY_MS);
 }
 
 /* IPv4 alone waits a little for IPv6. */
@@ -253,8 +251,8 @@ static void resolve(struct dial *dial, weir_string host)
         struct lookup *lookup = &dial->lookups[family];
         struct dns_answer answer;
         lookup->dial = dial;
-        lookup->query = dns_resolve(dial->worker->dns, host, families[family], &answer,
-                                    on_answer, lookup);
+        lookup->query =
+            dns_resolve(dial->worker->dns, host, families[family], &answer, on_answer, lookup);
         if (!lookup->query)
             learn(dial, &answer);
     }

@@ -46,11 +46,10 @@ static const struct known_name known_names[] = {
     {.name = "large.test", .four = 3, .ttl = 60, .truncated = true},
     {.name = "missing.test", .rcode = NXDOMAIN},
     {.name = "broken.test", .rcode = SERVFAIL},
-    {.name = "silent.test", .silent = true},
-    {.name = "held.test", .four = 1, .ttl = 60, .held = true},
 };
 static const struct known_name any_name = {.four = 1, .ttl = 60};
 static const struct known_name silent_name = {.silent = true};
+static const struct known_name held_name = {.four = 1, .ttl = 60, .held = true};
 
 struct packet {
     uint8_t bytes[PACKET_BYTES];
@@ -94,7 +93,7 @@ static const struct known_name *known_name_of(const char *name)
     for (size_t i = 0; i < sizeof known_names / sizeof *known_names; i++)
         if (!strcmp(known_names[i].name, name))
             return &known_names[i];
-    return strstr(name, "silent") ? &silent_name : &any_name;
+    return strstr(name, "silent") ? &silent_name : strstr(name, "held") ? &held_name : &any_name;
 }
 
 static void put16(struct packet *packet, unsigned value)
@@ -179,8 +178,8 @@ static void serve_udp(void)
 {
     struct packet packet;
     socklen_t size = sizeof packet.from;
-    ssize_t length = recvfrom(server.udp, packet.bytes, 512, 0,
-                              (struct sockaddr *)&packet.from, &size);
+    ssize_t length =
+        recvfrom(server.udp, packet.bytes, 512, 0, (struct sockaddr *)&packet.from, &size);
     packet.length = length > 0 ? (size_t)length : 0;
     if (length > 12)
         answer_packet(&packet);
@@ -194,8 +193,8 @@ static void serve_tcp(void)
     server.asked_tcp++;
     if (recv(connection, prefix, 2, MSG_WAITALL) == 2) {
         packet.length = (size_t)(prefix[0] << 8 | prefix[1]);
-        if (packet.length <= 512 && recv(connection, packet.bytes, packet.length, MSG_WAITALL) ==
-                                        (ssize_t)packet.length &&
+        if (packet.length <= 512 &&
+            recv(connection, packet.bytes, packet.length, MSG_WAITALL) == (ssize_t)packet.length &&
             make_answer(&packet, true)) {
             prefix[0] = (uint8_t)(packet.length >> 8);
             prefix[1] = (uint8_t)packet.length;
@@ -257,8 +256,8 @@ struct reply {
     int calls;
     struct dns_answer answer;
     struct dns_query *query;
-    struct dns_query *cancels;  /* cancelled from within the call */
-    const char *asks_again;     /* resolved from within the call */
+    struct dns_query *cancels; /* cancelled from within the call */
+    const char *asks_again;    /* resolved from within the call */
     struct reply *again;
 };
 
@@ -566,6 +565,48 @@ static void silent_server_ends_at_the_deadline(void **state)
     wait_for_lookups();
 }
 
+/* The deadline has passed for all that is in flight: what the timer does then. */
+static void overdue(void)
+{
+    skipped_ms += DEADLINE_MS;
+    process(dns, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+static void late_answer_changes_nothing(void **state)
+{
+    struct reply reply = {0};
+    ask("held.test.", AF_INET, &reply);
+    overdue();
+    assert_int_equal(reply.calls, 1);
+    server.release = true;
+    wait_for_lookups();
+    answer_at_once_is("held.test.", AF_INET, "");
+    assert_int_equal(reply.calls, 1);
+}
+
+static void overdue_is_joined_not_asked_again(void **state)
+{
+    struct reply first = {0}, second = {0};
+    ask("held.test.", AF_INET, &first);
+    skipped_ms += DEADLINE_MS;
+    assert_false(ask("held.test.", AF_INET, &second));
+    assert_int_equal(dns->lookups, 1);
+    overdue();
+    assert_int_equal(first.calls + second.calls, 2);
+}
+
+static void known_at_once_before_others_are_told(void **state)
+{
+    struct reply again = {0}, second = {0};
+    struct reply first = {.asks_again = "held-too.test.", .again = &again};
+    ask("held.test.", AF_INET, &first);
+    ask("held-too.test.", AF_INET, &second);
+    overdue();
+    assert_null(again.query);
+    answer_is(&again, "");
+    assert_int_equal(first.calls + second.calls, 2);
+}
+
 static void closed_port_fails_soon(void **state)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -671,8 +712,14 @@ static void hosts_file_comes_first(void **state)
 
 static void server_lists(void **state)
 {
-    static const char *const wrong[] = {"", ",", "nonsense", "127.0.0.1:0", "127.0.0.1:x",
-                                        "127.0.0.1,dns.test", "[::1]:99999", "::1:53:",
+    static const char *const wrong[] = {"",
+                                        ",",
+                                        "nonsense",
+                                        "127.0.0.1:0",
+                                        "127.0.0.1:x",
+                                        "127.0.0.1,dns.test",
+                                        "[::1]:99999",
+                                        "::1:53:",
                                         "::,::,::,::,::,::,::,::,::"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(dns_set_servers(dns, string_of(wrong[i])), WEIR_INVALID);
@@ -744,6 +791,9 @@ int main(void)
         TEST(ask_from_within_a_call),
         TEST(freed_with_queries_in_flight),
         TEST(silent_server_ends_at_the_deadline),
+        TEST(late_answer_changes_nothing),
+        TEST(overdue_is_joined_not_asked_again),
+        TEST(known_at_once_before_others_are_told),
         TEST(closed_port_fails_soon),
         TEST(lookups_in_flight_are_bounded),
         TEST(localhost_is_loopback),

@@ -1,4 +1,4 @@
-/* tests/unit/core/upstream/dial_test.c - the race of addresses, with virtual time and a scripted net
+/* tests/unit/core/upstream/dial_test.c - the race of addresses: virtual time, a scripted net
  *
  * The resolver, connecting and the clock are this file's own; wheel, turn and dial are the real
  * ones. The wheel's tick makes delays up to 32 ms longer, never shorter. */
@@ -200,7 +200,7 @@ static void attempts_are(const char *text)
     }
 }
 
-/* The addresses to judge; those in `forbidden` (by index, a set) are. Leaves the state it ends in. */
+/* Judges the addresses, which must be these: those in `forbidden`, a set of indexes, are. */
 static void judge(const char *text, uint32_t forbidden)
 {
     const struct address *addresses;
