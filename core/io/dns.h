@@ -26,8 +26,8 @@ struct dns_answer {
 };
 
 struct dns *dns_new(struct loop *loop);
-/* Drops the queries that still wait, without a call. Not from inside on_answer(). Its sockets
- * finish closing in the loop: call it before loop_run() returns. */
+/* Drops the queries that still wait: no call, their handles are gone. Not from inside on_answer().
+ * Its sockets finish closing in the loop: call it before loop_run() returns. */
 void dns_free(struct dns *dns);
 
 /* Asks these servers instead of resolv.conf's, at most 8: "127.0.0.1, [::1]:5353". At any time:
