@@ -68,6 +68,8 @@ enum reach { REACH_ACCEPTS, REACH_REFUSES, REACH_SILENT };
 struct network_servers {
     enum reach (*reach)(const struct address *address);
     void (*accept)(const struct address *address, struct endpoint *end);
+    /* Weir writes this, which will reach the server's end some time. */
+    void (*on_its_way)(struct endpoint *end, const uint8_t *bytes, size_t count);
     /* A name's address of that family; false: it has none. */
     bool (*resolve)(const char *host, int family, struct address *address);
 };

@@ -13,6 +13,7 @@ enum { IDLE_US_MOST = 2 * 1000 * 1000, THINK_US_MOST = 300 * 1000, TUNNEL_PORTS_
 /* One connection of an origin's. */
 struct origin {
     struct peer peer;
+    struct plan *coming; /* its request was written by weir, and not read yet */
     uint32_t served;
     bool finished; /* said that it will send no more; waits for the other side's end */
 };
@@ -44,6 +45,21 @@ static bool head_is_out(const struct origin *origin)
                                     writer->direction->sent);
 }
 
+/* Goes in the middle. Whether weir may send the request again depends on what it can know. */
+static void go(struct origin *origin)
+{
+    struct plan *plan = origin->peer.plan;
+    struct endpoint *weir = origin->peer.end->other;
+    bool reused = origin->served, unread = origin->peer.written == weir->count;
+    if (plan->fault == ORIGIN_RESETS)
+        reset(origin);
+    else
+        leave(origin);
+    /* A reset may have overtaken all that there was of an answer. */
+    plan->attempt_repeatable = reused && account_idempotent(plan) &&
+                               !plan->ways[REQUEST].received && unread && !weir->count;
+}
+
 /* Fails if that is the plan, and says how far weir may be excused. True: the origin has gone. */
 static bool fail(struct origin *origin)
 {
@@ -54,10 +70,7 @@ static bool fail(struct origin *origin)
     plan->may_fail = true;
     if (plan->tunnel || head_is_out(origin))
         plan->may_break = true;
-    if (plan->fault == ORIGIN_RESETS)
-        reset(origin);
-    else
-        leave(origin);
+    go(origin);
     return true;
 }
 
@@ -146,15 +159,27 @@ static void start_answer(struct origin *origin)
 
 /* --- the request */
 
-/* A request came although the connection was closed while idle: it is not even looked at, and is
- * to be sent again unless that might do something twice. */
-static void refuse(struct origin *origin, struct plan *plan)
+/* The request reaches a connection that its origin closed while idle. It will not even be looked
+ * at, and is to be sent again, unless that might do something twice. */
+static void on_too_late(struct plan *plan)
 {
-    happened("request meets a closed origin", plan->number, origin->peer.end->number);
+    happened("too late for exchange", plan->number, 0);
     account_attempt(plan, true);
     if (!account_idempotent(plan) || plan->ways[REQUEST].delivery != BODY_NONE)
         plan->may_fail = true;
-    reset(origin);
+}
+
+static void on_its_way(struct endpoint *end, const uint8_t *bytes, size_t count)
+{
+    static const char field[] = "X-Number: ";
+    struct origin *origin = end->user;
+    bool head = count > sizeof field && bytes[0] >= 'A' && bytes[0] <= 'Z';
+    const char *at = head ? memmem(bytes, count, field, strlen(field)) : NULL;
+    if (!at)
+        return;
+    origin->coming = account_find(strtoull(at + strlen(field), NULL, 10));
+    if (origin->finished && origin->coming)
+        on_too_late(origin->coming);
 }
 
 /* True: the origin has gone. */
@@ -169,11 +194,12 @@ static bool on_head(struct origin *origin)
                                                    reader->line.length) : "it has no number";
     if (wrong)
         violated(FIELDS_KEPT, plan ? plan->number : 0, "%s: %s", wrong, reader->line.bytes);
-    if (origin->finished) {
-        refuse(origin, plan);
+    if (origin->finished) { /* closed it while idle */
+        reset(origin);
         return true;
     }
     uint64_t moved = origin->peer.moved;
+    origin->coming = NULL;
     event_clear(&origin->peer.act);
     peer_begin(&origin->peer, plan);
     origin->peer.moved = moved;
@@ -295,6 +321,8 @@ static void fire_act(struct event *event)
     happened("origin closes while idle", origin->peer.end->number, origin->served);
     origin->finished = true;
     endpoint_finish(origin->peer.end);
+    if (origin->coming)
+        on_too_late(origin->coming);
 }
 
 static void start_tunnel(struct origin *origin, struct plan *plan)
@@ -336,5 +364,6 @@ void origins_start(void)
 {
     network_servers.reach = plan_reach;
     network_servers.accept = accept_connection;
+    network_servers.on_its_way = on_its_way;
     network_servers.resolve = plan_resolve;
 }

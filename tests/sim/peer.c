@@ -32,7 +32,7 @@ void peer_begin(struct peer *peer, struct plan *plan)
 {
     peer->plan = plan;
     peer->writing = peer->stalled = false;
-    peer->moved = 0;
+    peer->moved = peer->written = 0;
 }
 
 bool peer_write(struct peer *peer)
@@ -46,6 +46,7 @@ bool peer_write(struct peer *peer)
     endpoint_write(peer->end, piece, count);
     happened(peer->out == REQUEST ? "client writes" : "origin writes", peer->end->number, count);
     peer->moved += count;
+    peer->written += count;
     account_send(peer->plan, peer->out);
     if (writer_done(&peer->writer))
         return true;

@@ -14,7 +14,7 @@ struct peer {
     enum way out;        /* what this side sends */
     bool writing; /* `writer` is in use */
     bool stalled; /* once per exchange is enough */
-    uint64_t moved; /* bytes read and written for this exchange */
+    uint64_t moved, written; /* bytes for this exchange: read and written; written */
 };
 
 void peer_init(struct peer *peer, enum way out, void (*act)(struct event *event));

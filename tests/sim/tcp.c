@@ -32,6 +32,7 @@ struct tcp {
     uint32_t lingered;
     enum closing closing;
     bool opened, producing, want_produce, end_wanted, ended, broken, may_linger;
+    bool dialled; /* by weir: a server's */
 };
 
 struct tcp_listener {
@@ -86,6 +87,8 @@ static void on_readable(void *user)
 {
     struct tcp *tcp = user;
     size_t room;
+    if (!tcp->opened && tcp->closing == OPEN)
+        return;
     uint8_t *space = receive_space(&room);
     if (tcp->closing == OPEN && room > tcp->credit)
         room = tcp->credit;
@@ -281,8 +284,11 @@ static void tcp_write(struct carrier *carrier, uint64_t stream, const weir_slice
     if (!tcp->producing || tcp->end_wanted)
         violated(CARRIER_USE, 0, "%s", tcp->end_wanted ? "a write after the end"
                                                        : "a write outside of produce()");
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         slice_queue_push(&tcp->outgoing, slices[i]);
+        if (tcp->dialled && !tcp->end->other->closed)
+            network_servers.on_its_way(tcp->end->other, slices[i].bytes, slices[i].length);
+    }
     if (flags & WEIR_END)
         tcp->end_wanted = true;
 }
@@ -430,6 +436,7 @@ static void fire_accepted(struct event *event)
 {
     struct tcp_connect *connect = CONTAINER(event, struct tcp_connect, answered);
     struct tcp *tcp = tcp_new(connect->loop, &connect->address, &connect->address);
+    tcp->dialled = true;
     network_servers.accept(&connect->address, tcp->end->other);
     connect->on_connect(connect->user, &tcp->carrier, 0);
     connect_free(connect);

@@ -1,0 +1,224 @@
+/* tests/sim/main.c - the seeded simulator: the whole proxy between random clients and origins
+ *
+ * Everything of weir is the product's own but core/io's loop, tcp and dns: theirs are in this
+ * folder, with virtual time and dice. One seed, one run. */
+#include <inttypes.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/snapshot.h"
+#include "core/base/string.h"
+#include "core/edge/listener.h"
+#include "core/exchange/exchange.h"
+#include "core/host/host.h"
+#include "core/io/address.h"
+#include "core/io/loop.h"
+#include "core/plugins/registry.h"
+#include "core/process/worker.h"
+#include "tests/sim/account.h"
+#include "tests/sim/client.h"
+#include "tests/sim/origin.h"
+
+enum { CLIENTS = 24, MAIN_DICE = 0 };
+
+static char proxy_address[] = "127.0.0.1:3128";
+
+/* Time limits longer than anybody's pauses, shorter than what an exchange may take. */
+static struct snapshot make_snapshot(void)
+{
+    static struct listener_config listener = {.address = proxy_address};
+    static char via_name[] = "weir-sim";
+    return (struct snapshot){
+        .workers = 1,
+        .log_level = simulation.verbose ? LOG_DEBUG : LOG_ERROR,
+        .listeners = &listener,
+        .listener_count = 1,
+        .limits = {.size = sizeof(weir_limits), .request_line_bytes = 8192, .header_bytes = 65536,
+                   .header_fields = 100, .head_ms = 30000, .idle_ms = 60000},
+        .timeouts = {.connect = 10000, .response_head = 20000, .exchange_idle = 30000,
+                     .tunnel_idle = 60000},
+        .via_name = via_name,
+    };
+}
+
+static void drain(void *user)
+{
+    happened("all exchanges are over", 0, 0);
+    worker_drain(user);
+}
+
+/* What weir counts as open must be nothing. */
+static void check_gauges(const struct worker *worker)
+{
+    static const enum metric gauges[] = {METRIC_CLIENT_CONNECTIONS_OPEN,
+                                         METRIC_SERVER_CONNECTIONS_OPEN, METRIC_EXCHANGES_OPEN};
+    for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+        uint64_t open = metric_read(&worker->metrics, gauges[i]);
+        if (open)
+            violated(NOTHING_LEFT, 0, "%s is %" PRIu64, metric_names[gauges[i]], open);
+    }
+}
+
+static void report(const struct worker *worker)
+{
+    for (int metric = 0; metric < METRICS; metric++)
+        printf("  %-26s %" PRIu64 "\n", metric_names[metric],
+               metric_read(&worker->metrics, (enum metric)metric));
+}
+
+static void *simulate(void *user)
+{
+    struct snapshot snapshot = make_snapshot();
+    struct address proxy;
+    const char *failed;
+    (void)user;
+    account_init();
+    address_parse(string_of(proxy_address), &proxy);
+    log_set_level(snapshot.log_level);
+    registry_load_builtins(host_table("simulated"));
+    exchange_start(NULL);
+    struct worker *worker = worker_new(&snapshot, 0);
+    if (edge_start(worker, false, &failed))
+        abort();
+    origins_start();
+    clients_start(worker->loop, &proxy, CLIENTS, drain, worker);
+    worker_run(worker);
+    check_gauges(worker);
+    report(worker);
+    worker_free(worker);
+    registry_clear();
+    clients_free();
+    account_deinit();
+    events_deinit();
+    return NULL;
+}
+
+/* --- memory: a thread that ends gives back all that its allocator kept for it */
+
+static void *allocate_once(void *user)
+{
+    memory_free(memory_allocate(1));
+    return user;
+}
+
+static void in_thread(void *(*function)(void *user))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, function, NULL) || pthread_join(thread, NULL))
+        abort();
+}
+
+static size_t allocated(void)
+{
+    struct mallinfo2 info = mallinfo2(); /* all zero with a sanitizer, which looks for itself */
+    return info.uordblks + info.hblkhd;
+}
+
+static void run(void)
+{
+    in_thread(allocate_once); /* so that the allocator has made what it makes for a first thread */
+    size_t before = allocated();
+    in_thread(simulate);
+    size_t after = allocated();
+    if (after != before)
+        violated(NOTHING_LEFT, 0, "%zu bytes of memory are left", after - before);
+}
+
+/* --- the command line */
+
+static const char usage[] =
+    "usage: sim [--exchanges N] [--seed S] [--faults all|none] [--break INVARIANT] [--verbose]\n"
+    "       sim --list-invariants\n";
+
+static void list_invariants(void)
+{
+    for (int i = 0; i < INVARIANTS; i++)
+        printf("%-26s %s\n", invariant_texts[i].name, invariant_texts[i].meaning);
+}
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+    return text && string_to_number(string_of(text), UINT32_MAX, number);
+}
+
+static bool parse_faults(const char *text)
+{
+    simulation.faults = text && !strcmp(text, "all");
+    return text && (simulation.faults || !strcmp(text, "none"));
+}
+
+static bool parse_break(const char *text)
+{
+    for (int i = 0; text && i < INVARIANTS; i++)
+        if (!strcmp(text, invariant_texts[i].name))
+            simulation.broken = i;
+    return simulation.broken >= 0;
+}
+
+static bool parse_option(const char *name, const char *value)
+{
+    if (!strcmp(name, "--exchanges"))
+        return parse_number(value, &simulation.exchanges) && simulation.exchanges;
+    if (!strcmp(name, "--seed"))
+        return parse_number(value, &simulation.seed);
+    if (!strcmp(name, "--faults"))
+        return parse_faults(value);
+    if (!strcmp(name, "--break"))
+        return parse_break(value);
+    return false;
+}
+
+static bool parse_options(char **arguments)
+{
+    for (char **at = arguments + 1; *at; at++) {
+        if (!strcmp(*at, "--verbose"))
+            simulation.verbose = true;
+        else if (!parse_option(*at, at[1]))
+            return false;
+        else
+            at++;
+    }
+    return true;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int main(int count, char **arguments)
+{
+    double start = seconds();
+    simulation.exchanges = 10000;
+    simulation.faults = true;
+    simulation.seed = (uint64_t)(time(NULL) % 1000000);
+    if (count == 2 && !strcmp(arguments[1], "--list-invariants")) {
+        list_invariants();
+        return 0;
+    }
+    if (!parse_options(arguments)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    printf("seed %" PRIu64 ", %" PRIu64 " exchanges, faults %s\n", simulation.seed,
+           simulation.exchanges, simulation.faults ? "all" : "none");
+    fflush(stdout);
+    simulation.dice = dice_of(simulation.seed, MAIN_DICE);
+    run();
+    printf("%.0f virtual seconds in %.1f s, trace %016" PRIx64 "\n",
+           (double)simulation.now_us / 1e6, seconds() - start, simulation.hash);
+    if (simulation.broken >= 0) {
+        fprintf(stderr, "broken on purpose, but not seen: %s\n",
+                invariant_texts[simulation.broken].name);
+        return 3;
+    }
+    return 0;
+}
