@@ -57,9 +57,11 @@ def run(arguments):
             print(f"round {number + 1}/{arguments.rounds}  {name:14} {figures['cpu_us']:7.2f} "
                   f"us/request  {figures['errors']} errors", flush=True)
     summary = report.summarize("proxy", runs, COLUMNS)
+    for name, figures in summary.items():
+        figures["errors"] = sum(run["errors"] for run in runs if run["proxy"] == name)
     if any(figures["foreign"] > FOREIGN_MAX for figures in summary.values()):
         print("Other programs used the proxy's processor: wait until it is quiet.")
-    errors = sum(run["errors"] for run in runs)
+    errors = sum(figures["errors"] for figures in summary.values())
     print(f"{errors} errors: answers that were not 2xx or 3xx, lost connections, timeouts")
     report.write_json(arguments, recipes, runs=runs, summary=summary)
     return 1 if errors else 0

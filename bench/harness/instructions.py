@@ -1,21 +1,14 @@
 """bench instructions: user instructions of one warm keep-alive request, counted by callgrind"""
-import collections
-import glob
 import json
 import os
-import re
 import signal
 
-from harness import options, proxies, report
+from harness import callgrind, options, proxies, report
 from harness.lab import Failure, Lab, ROOT
 from harness.load import ExactLoad
 from harness.proxies import Origin, Proxy
 
 RECORDS = os.path.join(ROOT, "bench", "records", "instructions.jsonl")
-# "fn=(7) name" begins a function's costs; "cfn=(8) name" and "calls=..." say that the next cost is
-# that of the function it calls. A number's name is given only the first time.
-FUNCTION_LINE = re.compile(r"(c?)fn=\((\d+)\)(?: (.*))?$")
-COST_LINE = re.compile(r"[-+*\d]\S* (\d+)$")
 
 
 def add_arguments(parser):
@@ -28,42 +21,15 @@ def add_arguments(parser):
                         help="appends the figure to bench/records/instructions.jsonl")
 
 
-def count_by_function(files):
-    """Instructions from callgrind's files: of each function itself, and with all that it calls.
-
-    A function's parts may stand apart, one for each file that was inlined into it. What a function
-    costs that calls itself is counted once for each level."""
-    own, inclusive = collections.Counter(), collections.Counter()
-    for file in files:
-        names, function, callee = {}, None, None
-        with open(file) as lines:
-            for line in lines:
-                if match := FUNCTION_LINE.match(line):
-                    called, number, name = match.groups()
-                    name = names.setdefault(number, name)
-                    function, callee = (function, name) if called else (name, None)
-                elif match := COST_LINE.match(line):
-                    cost = int(match.group(1))
-                    inclusive[function] += cost
-                    if callee is None:
-                        own[function] += cost
-                    callee = None
-    return own, inclusive
-
-
 def profile(lab, recipe, origin, connections, requests):
     """The counts of a proxy's whole life with so many requests: itself, with what it calls."""
     files = lab.path(f"callgrind-{requests}")
-    proxy = Proxy(lab, recipe, origin, ["valgrind", "--tool=callgrind", "--trace-children=yes",
-                                        f"--callgrind-out-file={files}.%p"])
+    proxy = Proxy(lab, recipe, origin, callgrind.command(files))
     load = ExactLoad(lab, proxy, connections)
     load.run(requests)
     load.close()
     proxy.process.finish(signal.SIGTERM)
-    files = glob.glob(f"{files}.*")
-    if not files:
-        raise proxy.process.failure("left no counts")
-    return count_by_function(files)
+    return callgrind.count_by_function(files)
 
 
 def per_request(lab, recipe, arguments):

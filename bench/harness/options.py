@@ -22,6 +22,10 @@ def add_load(parser, connections):
     add_number(parser, "--size", 128, "length of an answer's body", metavar="BYTES")
 
 
+def add_json(parser):
+    parser.add_argument("--json", metavar="FILE", help="writes every figure to FILE")
+
+
 def add_common(parser):
     parser.add_argument(
         "--proxy-command", metavar="NAME=COMMAND", action="append", default=[],
@@ -29,7 +33,7 @@ def add_common(parser):
         help="adds a forward proxy that COMMAND starts, with {port} and {origin} replaced by port "
              "numbers; without {port} it must say `listening on 127.0.0.1:PORT`. A known name gets "
              "another meaning. Repeatable: --proxy-command 'before=/old/weir -l 127.0.0.1:0 -w 1'")
-    parser.add_argument("--json", metavar="FILE", help="writes every figure to FILE")
+    add_json(parser)
 
 
 def add_one_proxy(parser):

@@ -42,7 +42,8 @@ def summarize(title, runs, columns):
                    for _, key, _ in columns}
         ratios = {base: spread(paired_ratios(runs, name, base, key))
                   for base in ("floor", "haproxy")}
-        summary[name] = {**figures, "x_floor": ratios["floor"], "x_haproxy": ratios["haproxy"]}
+        summary[name] = {**figures, "to_floor": ratios["floor"],
+                         "to_haproxy": ratios["haproxy"]}
         table.append([name, form.format(figures[key]), spread_text(ratios["floor"]),
                       spread_text(ratios["haproxy"]),
                       *(form.format(figures[key]) for _, key, form in others)])
