@@ -130,16 +130,22 @@ static size_t character_length(const unsigned char *at, size_t left)
     return character >= least[length] && character < 0x110000 && !surrogate ? length : 0;
 }
 
-/* libfyaml takes some other bytes for the end of a value. */
+/* libfyaml takes some other bytes for the end of a value, and it may read a whole list or mapping,
+ * at some hundred bytes of memory for each mark in it, before it reports that one begins. */
 static bool check_characters(struct builder *builder)
 {
     const unsigned char *at = (const unsigned char *)builder->text.bytes;
     const unsigned char *end = at + builder->text.length;
     struct tree_place place = {1, 1};
+    uint32_t marks = 0;
     while (at < end) {
         size_t length = character_length(at, (size_t)(end - at));
         if (!length)
             return fail(builder, place, "byte 0x%02x is not text; the file must be UTF-8", *at);
+        marks += strchr("[]{},:", *at) != NULL;
+        if (marks > YAML_MARKS_MOST)
+            return fail(builder, place,
+                        "more than %d of the characters [ ] { } , and :", YAML_MARKS_MOST);
         place = *at == '\n' ? (struct tree_place){place.line + 1, 1}
                             : (struct tree_place){place.line, place.column + 1};
         at += length;

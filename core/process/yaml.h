@@ -2,7 +2,8 @@
  *
  * One document of mappings, lists and text. What YAML has beyond that (anchors and aliases, tags,
  * keys that are not text, several documents) is refused, and so is a key that is given twice.
- * Bounded: YAML_BYTES_MOST, YAML_NODES_MOST, TREE_DEPTH_MOST. libfyaml prints nothing. */
+ * Bounded: YAML_BYTES_MOST, YAML_NODES_MOST, YAML_MARKS_MOST, TREE_DEPTH_MOST. libfyaml prints
+ * nothing. */
 #ifndef CORE_PROCESS_YAML_H
 #define CORE_PROCESS_YAML_H
 
@@ -10,7 +11,7 @@
 #include "core/process/config_errors.h"
 #include "core/process/tree.h"
 
-enum { YAML_BYTES_MOST = 4 << 20, YAML_NODES_MOST = 100000 };
+enum { YAML_BYTES_MOST = 4 << 20, YAML_NODES_MOST = 100000, YAML_MARKS_MOST = 250000 };
 
 struct yaml_document;
 
