@@ -56,11 +56,12 @@ static const struct schema_type field_count_type = {
 };
 static const struct schema_type log_level_type = {.kind = SCHEMA_CHOICE, .words = log_levels};
 static const struct schema_type protocol_type = {.kind = SCHEMA_TEXT, .words = protocols};
-static const struct schema_type listen_address_type = {.kind = SCHEMA_TEXT,
-                                                       .mistake = value_listen_mistake};
-static const struct schema_type server_address_type = {.kind = SCHEMA_TEXT,
-                                                       .mistake = value_server_mistake};
-static const struct schema_type name_type = {.kind = SCHEMA_TEXT, .mistake = value_name_mistake};
+static const struct schema_type listen_address_type = {
+    .kind = SCHEMA_TEXT, .what = "ADDRESS:PORT", .mistake = value_listen_mistake};
+static const struct schema_type server_address_type = {
+    .kind = SCHEMA_TEXT, .what = "HOST:PORT", .mistake = value_server_mistake};
+static const struct schema_type name_type = {
+    .kind = SCHEMA_TEXT, .what = "NAME", .mistake = value_name_mistake};
 
 static const struct schema_key listener_keys[] = {
     {.name = "address",

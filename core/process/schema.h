@@ -35,7 +35,7 @@ struct schema_key;
 
 struct schema_type {
     enum schema_kind kind;
-    const char *what;               /* of numbers, for messages: "a duration such as 10s" */
+    const char *what; /* of numbers: "a duration such as 10s"; of texts: "HOST:PORT" */
     const struct value_unit *units; /* of numbers */
     uint64_t least, most;           /* of numbers: value; of lists and maps: how many */
     const char *word;               /* of numbers: may be written instead, and stands for 0 */
