@@ -169,11 +169,23 @@ static bool place_of_mark(const struct builder *builder, const struct fy_mark *m
     return true;
 }
 
+/* "key:" and nothing; libfyaml 0.7 makes no token of it, 0.8 one of no characters. */
+static bool is_empty(struct fy_event *event)
+{
+    size_t length = 0;
+    if (event->type != FYET_SCALAR || !event->scalar.value)
+        return event->type == FYET_SCALAR;
+    if (fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN)
+        return false;
+    fy_token_get_text(event->scalar.value, &length);
+    return !length;
+}
+
 /* Where an event is; of an empty value: its key, or what it is in. */
 static struct tree_place place_of_event(const struct builder *builder, struct fy_event *event)
 {
     struct tree_place place = {1, 1};
-    if (place_of_mark(builder, fy_event_start_mark(event), &place))
+    if (!is_empty(event) && place_of_mark(builder, fy_event_start_mark(event), &place))
         return place;
     if (builder->has_key)
         return builder->key_place;
@@ -221,7 +233,7 @@ static struct tree_place first_of(struct tree_place a, struct tree_place b)
 static bool take_key(struct builder *builder, struct fy_event *event)
 {
     struct tree_place place = place_of_event(builder, event);
-    if (event->type != FYET_SCALAR || !event->scalar.value)
+    if (event->type != FYET_SCALAR || is_empty(event))
         return fail(builder, place, "a key must be text%s",
                     remedy(line_of(builder->text, place.line)));
     builder->has_key = copy_text(builder, event, &builder->key);
@@ -269,13 +281,12 @@ static struct tree_node *add_node(struct builder *builder, struct fy_event *even
 static void on_scalar(struct builder *builder, struct fy_event *event)
 {
     weir_string text;
+    bool empty = is_empty(event);
     if (!copy_text(builder, event, &text))
         return;
-    bool quoted = event->scalar.value && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
-    struct tree_node *node =
-        add_node(builder, event, text.length || quoted ? TREE_TEXT : TREE_EMPTY);
+    struct tree_node *node = add_node(builder, event, empty ? TREE_EMPTY : TREE_TEXT);
     node->text = text;
-    node->quoted = quoted;
+    node->quoted = !empty && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
 }
 
 static int compare_keys(const void *a, const void *b)
