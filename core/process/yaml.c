@@ -192,7 +192,7 @@ static struct tree_place place_of_event(const struct builder *builder, struct fy
     return builder->current ? builder->current->place : place;
 }
 
-/* libfyaml 0.7 gets several '' in a row wrong, and leaks memory with many. */
+/* libfyaml (0.7.12, 0.8) gets many '' in a row wrong, and leaks memory then. */
 static bool has_many_quotes(const struct builder *builder, struct fy_token *token)
 {
     const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
