@@ -1,5 +1,4 @@
-/* core/process/schema.c - what may be written in a configuration, as data; checking and reading it
- */
+/* core/process/schema.c - checks a tree against a description and fills structs with it */
 #include "core/process/schema.h"
 
 #include <stdio.h>

@@ -155,8 +155,7 @@ static bool check_characters(struct builder *builder)
 
 /* --- from events to the tree */
 
-/* libfyaml's mark of a quoted text, an anchor or an alias is behind the character that begins it.
- */
+/* libfyaml's mark of a quoted text, an anchor or an alias is behind its first character. */
 static bool place_of_mark(const struct builder *builder, const struct fy_mark *mark,
                           struct tree_place *place)
 {

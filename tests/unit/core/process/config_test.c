@@ -1,5 +1,4 @@
-/* tests/unit/core/process/config_test.c - snapshots from files and options, and every kind of
- * mistake */
+/* tests/unit/core/process/config_test.c - snapshots from files and options, and every mistake */
 #include "core/process/config.h"
 
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* tests/unit/core/process/values_test.c - durations, sizes, addresses and names as people write
- * them */
+/* tests/unit/core/process/values_test.c - durations, sizes, addresses and names as written */
 #include "core/process/values.h"
 
 #include <setjmp.h>
