@@ -78,7 +78,11 @@ enum {
 };
 
 /* Flags on heads and data. */
-enum { WEIR_END = 1u /* this direction ends here */ };
+enum {
+    WEIR_END = 1u, /* this direction ends here */
+    WEIR_LAST = 2u /* of a response head: the connection is of no use behind it; a protocol of one
+                      exchange at a time closes it */
+};
 
 /* What a head is. */
 enum {

@@ -34,6 +34,7 @@ struct h1 {
     uint64_t receive_left, send_left;
     weir_slice rest; /* received and not parsed: part of a head, or the next request */
     size_t scanned;  /* of the rest, for the end of a head */
+    size_t granted_before; /* that many from the front of the rest were granted to the carrier */
     bool rest_growable; /* its buffer is ours alone and has the next power of two */
     struct output output;
     size_t waiting, passed; /* body bytes in output; with the carrier, not left yet */

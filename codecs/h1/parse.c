@@ -102,11 +102,30 @@ static enum h1_parsed broken(weir_result error)
     return H1_BROKEN;
 }
 
-static enum h1_parsed broken_by(const llhttp_t *parser)
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether the first line ends in the name of an HTTP version, whichever. */
+static bool names_a_version(const uint8_t *bytes, size_t count)
+{
+    const uint8_t *end = memchr(bytes, '\n', count);
+    size_t length = end ? (size_t)(end - bytes) : count;
+    if (length && bytes[length - 1] == '\r')
+        length--;
+    if (length < 9)
+        return false;
+    const char *version = (const char *)bytes + length - 9;
+    return !memcmp(version, " HTTP/", 6) && digit(version[6]) && version[7] == '.' &&
+           digit(version[8]);
+}
+
+static enum h1_parsed broken_by(const llhttp_t *parser, const uint8_t *bytes, size_t count)
 {
     if (collected.too_many)
         return broken(WEIR_HEAD_TOO_LARGE);
-    if (parser->error == HPE_INVALID_VERSION)
+    if (parser->error == HPE_INVALID_VERSION && names_a_version(bytes, count))
         return broken(WEIR_VERSION_UNSUPPORTED);
     return broken(WEIR_MALFORMED);
 }
@@ -135,27 +154,21 @@ bool h1_head_is_whole(const uint8_t *bytes, size_t count, size_t *scanned)
     return false;
 }
 
-/* A head that is not whole may still be too long already. */
-static enum h1_parsed more_or_too_long(const weir_limits *limits, const uint8_t *bytes,
-                                       size_t count)
+weir_result h1_head_size_error(const weir_limits *limits, const uint8_t *bytes, size_t count)
 {
-    if (count > limits->request_line_bytes &&
-        !memchr(bytes, '\n', limits->request_line_bytes))
-        return broken(WEIR_TARGET_TOO_LONG);
-    if (count > (size_t)limits->request_line_bytes + limits->header_bytes)
-        return broken(WEIR_HEAD_TOO_LARGE);
-    return H1_MORE;
+    size_t most = limits->request_line_bytes;
+    const uint8_t *line_end = memchr(bytes, '\n', count < most ? count : most);
+    if (!line_end)
+        return count > most ? WEIR_TARGET_TOO_LONG : WEIR_OK;
+    size_t fields = count - (size_t)(line_end - bytes) - 1;
+    return fields > limits->header_bytes ? WEIR_HEAD_TOO_LARGE : WEIR_OK;
 }
 
-static enum h1_parsed check_size(const weir_limits *limits, const uint8_t *bytes, size_t consumed)
+static enum h1_parsed check_size(enum h1_parsed parsed, const weir_limits *limits,
+                                 const uint8_t *bytes, size_t count)
 {
-    const uint8_t *line_end = memchr(bytes, '\n', consumed);
-    size_t line = line_end ? (size_t)(line_end - bytes) + 1 : consumed;
-    if (line > limits->request_line_bytes)
-        return broken(WEIR_TARGET_TOO_LONG);
-    if (consumed - line > limits->header_bytes)
-        return broken(WEIR_HEAD_TOO_LARGE);
-    return H1_DONE;
+    weir_result error = h1_head_size_error(limits, bytes, count);
+    return error == WEIR_OK ? parsed : broken(error);
 }
 
 /* Runs llhttp over a head. A method that llhttp does not know is fed to it as POST, which frames its
@@ -175,13 +188,13 @@ static enum h1_parsed run_head(llhttp_t *parser, llhttp_type_t type, const weir_
     collect_anew(limits);
     llhttp_errno_t rc = execute(parser, type, bytes, count, skip);
     if (rc == HPE_OK)
-        return more_or_too_long(limits, bytes, count);
+        return check_size(H1_MORE, limits, bytes, count);
     if (rc != HPE_PAUSED)
-        return broken_by(parser);
+        return broken_by(parser, bytes, count);
     if (collected.folded)
         return broken(WEIR_MALFORMED);
     collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
-    return check_size(limits, bytes, collected.result.consumed);
+    return check_size(H1_DONE, limits, bytes, collected.result.consumed);
 }
 
 /* --- what a head says */
@@ -287,8 +300,21 @@ static bool version_is_ours(const llhttp_t *parser)
 
 /* --- requests */
 
-/* Takes scheme and authority off an absolute target and leaves path and query as they are. False:
- * neither form. A path that is only missing is "/"; one that begins with "?" has no place for it. */
+/* RFC 9112 3.2.1: an empty path in front of a query is sent as "/". The only target that is not a part
+ * of what was received, so the head cannot be copied in one piece. */
+static weir_string slash_before(weir_string query, weir_head *head)
+{
+    static _Thread_local char target[H1_TARGET_BYTES];
+    if (query.length >= sizeof target)
+        return (weir_string){"", 0};
+    target[0] = '/';
+    memcpy(target + 1, query.bytes, query.length);
+    head->block = (weir_string){NULL, 0};
+    return (weir_string){target, query.length + 1};
+}
+
+/* Takes scheme and authority off an absolute target and leaves path and query as they are; only an
+ * empty path becomes "/". False: it is no absolute target. */
 static bool split_absolute(weir_string target, weir_head *head)
 {
     const char *end = target.bytes + target.length;
@@ -301,7 +327,9 @@ static bool split_absolute(weir_string target, weir_head *head)
     head->scheme = (weir_string){target.bytes, (size_t)(colon - target.bytes)};
     head->authority = (weir_string){authority, (size_t)(path - authority)};
     head->path = path == end ? WEIR_STRING("/") : (weir_string){path, (size_t)(end - path)};
-    return path == end || *path == '/';
+    if (path < end && *path == '?')
+        head->path = slash_before(head->path, head);
+    return head->path.length && head->path.bytes[0] == '/';
 }
 
 static void lower_known_scheme(weir_string *scheme)

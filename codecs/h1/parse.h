@@ -10,7 +10,7 @@
 
 #include "abi/protocol.h"
 
-enum { H1_FIELDS_MOST = 256 };
+enum { H1_FIELDS_MOST = 256, H1_TARGET_BYTES = 65536 };
 
 enum h1_framing { H1_NO_BODY, H1_LENGTH, H1_CHUNKED, H1_UNTIL_END, H1_TUNNEL };
 
@@ -37,6 +37,9 @@ enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bo
 
 /* Whether a head (or trailer section) is whole; *scanned is how far was looked before, keep it. */
 bool h1_head_is_whole(const uint8_t *bytes, size_t count, size_t *scanned);
+
+/* WEIR_OK, or why a head that has come so far, whole or not, is too large to be read on. */
+weir_result h1_head_size_error(const weir_limits *limits, const uint8_t *bytes, size_t count);
 
 /* The chunked body behind a head. on_data comes for each piece, from inside the call, and must only
  * store it. H1_DONE: the last chunk was read, the trailer section begins at `consumed`. */

@@ -63,9 +63,21 @@ static void advance(weir_slice *slice, size_t bytes)
     slice->length -= bytes;
 }
 
+/* Heads and framing are granted again at once. Those of a head that is kept until it is whole were
+ * granted then: a head may be longer than the carrier's credit, and has limits of its own. */
 static void grant_framing(weir_connection *connection, size_t bytes)
 {
-    h1_api->carrier_grant(connection, 0, bytes);
+    struct h1 *h1 = h1_of(connection);
+    size_t before = bytes < h1->granted_before ? bytes : h1->granted_before;
+    h1->granted_before -= before;
+    h1_api->carrier_grant(connection, 0, bytes - before);
+}
+
+static void grant_kept(weir_connection *connection, const weir_slice *slice)
+{
+    struct h1 *h1 = h1_of(connection);
+    h1_api->carrier_grant(connection, 0, slice->length - h1->granted_before);
+    h1->granted_before = slice->length;
 }
 
 /* --- heads */
@@ -176,13 +188,8 @@ static void skip_empty_lines(weir_connection *connection, weir_slice *slice)
 static bool worth_parsing(weir_connection *connection, const weir_slice *slice)
 {
     struct h1 *h1 = h1_of(connection);
-    const weir_limits *limits = connection->limits;
-    size_t most = (size_t)limits->request_line_bytes + limits->header_bytes;
-    if (!h1->begun || h1_head_is_whole(slice->bytes, slice->length, &h1->scanned))
-        return true;
-    bool long_line = slice->length > limits->request_line_bytes &&
-                     !memchr(slice->bytes, '\n', limits->request_line_bytes);
-    return long_line || slice->length > most;
+    return !h1->begun || h1_head_is_whole(slice->bytes, slice->length, &h1->scanned) ||
+           h1_head_size_error(connection->limits, slice->bytes, slice->length) != WEIR_OK;
 }
 
 /* Returns whether parsing may go on behind it. */
@@ -193,10 +200,13 @@ static bool receive_head(weir_connection *connection, weir_slice *slice)
     bool client = client_side(connection);
     if (client)
         skip_empty_lines(connection, slice);
-    if (!slice->length || !worth_parsing(connection, slice))
+    if (!slice->length)
         return false;
-    enum h1_parsed parsed = parse_head(connection, slice, &head);
+    enum h1_parsed parsed = H1_MORE;
+    if (worth_parsing(connection, slice))
+        parsed = parse_head(connection, slice, &head);
     if (parsed == H1_MORE) {
+        grant_kept(connection, slice);
         if (client && !h1->begun)
             h1_api->deadline(connection, connection->limits->head_ms);
         h1->begun = true;
@@ -283,8 +293,10 @@ static bool receive_trailers(weir_connection *connection, weir_slice *slice)
     weir_slice nothing = {0};
     enum h1_parsed parsed = h1_parse_trailers(&h1->parser, connection->limits, slice->bytes,
                                               slice->length, &h1->scanned, &head);
-    if (parsed == H1_MORE)
+    if (parsed == H1_MORE) {
+        grant_kept(connection, slice);
         return false;
+    }
     h1->scanned = 0;
     if (parsed == H1_BROKEN) {
         on_broken_body(connection);

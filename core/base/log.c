@@ -43,7 +43,8 @@ void log_write(enum log_level level, const char *format, ...)
     if (!log_wanted(level))
         return;
     char line[LINE_BYTES];
-    int prefix = snprintf(line, sizeof line, "weir: %s: ", log_level_names[level]);
+    const char *name = log_level_names[level == LOG_ALWAYS ? LOG_INFO : level];
+    int prefix = snprintf(line, sizeof line, "weir: %s: ", name);
     va_list arguments;
     va_start(arguments, format);
     int text = vsnprintf(line + prefix, sizeof line - (size_t)prefix, format, arguments);

@@ -8,7 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_LEVELS };
+enum log_level {
+    LOG_DEBUG,
+    LOG_INFO,
+    LOG_WARNING,
+    LOG_ERROR,
+    LOG_LEVELS,
+    LOG_ALWAYS = LOG_LEVELS /* what is said at any level: where weir listens */
+};
 
 extern const char *const log_level_names[LOG_LEVELS];
 

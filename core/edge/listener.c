@@ -60,7 +60,8 @@ static void keep(struct guest *guest, const weir_slice *slice)
 {
     weir_buffer *buffer = buffer_new(guest->first.length + slice->length);
     weir_slice all = {buffer->bytes, guest->first.length + slice->length, buffer};
-    memcpy(buffer->bytes, guest->first.bytes, guest->first.length);
+    if (guest->first.length)
+        memcpy(buffer->bytes, guest->first.bytes, guest->first.length);
     memcpy(buffer->bytes + guest->first.length, slice->bytes, slice->length);
     buffer_release(guest->first.owner);
     guest->first = all;

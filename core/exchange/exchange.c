@@ -238,7 +238,11 @@ static void send_response_head(struct exchange *x)
     x->response_sent = true;
     x->tunnel = x->response->view.kind == WEIR_TUNNEL;
     x->response_flow.ended = end;
-    channel_head(&x->client, x->response, end ? WEIR_END : 0);
+    uint32_t flags = (end ? WEIR_END : 0) | (x->response->view.flags & WEIR_LAST);
+    channel_head(&x->client, x->response, flags);
+    if (x->tunnel && x->snapshot->timeouts.tunnel_idle)
+        wheel_set(x->worker->wheel, &x->deadline,
+                  loop_now_ms(x->worker->loop) + x->snapshot->timeouts.tunnel_idle);
 }
 
 static void step_response(struct exchange *x)

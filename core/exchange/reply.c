@@ -145,6 +145,8 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     if (!entry->status)
         entry = &internal;
     head->view.status = entry->status;
+    if (entry->status == 400) /* who sends nonsense is not believed about where it ends */
+        head->view.flags = WEIR_LAST;
     head_append(head, WEIR_STRING("Proxy-Status"),
                 arena_format(channel->arena, "%.*s; error=%s", (int)name.length, name.bytes,
                              entry->error));

@@ -139,7 +139,7 @@ static void announce(const struct process *process, bool configured)
 {
     const struct snapshot *snapshot = process->snapshot;
     for (uint32_t i = 0; i < snapshot->listener_count; i++)
-        log_write(LOG_INFO, "listening on %s", snapshot->listeners[i].address);
+        log_write(LOG_ALWAYS, "listening on %s", snapshot->listeners[i].address);
     if (!configured && snapshot->listener_count)
         log_write(LOG_INFO, "try: curl -x http://%s http://example.com/",
                   snapshot->listeners[0].address);
