@@ -68,8 +68,6 @@ def test_refused_once_does_not_mean_refused_for_ever(connect, make_origin, close
 MALFORMED = {
     "no request": b"hello\r\n\r\n",
     "one word too many": b"GET http://127.0.0.1:%d/ x HTTP/1.1\r\nHost: a\r\n\r\n",
-    "no version": b"GET http://127.0.0.1:%d/\r\nHost: a\r\n\r\n",
-    "version with a letter": b"GET http://127.0.0.1:%d/ HTTP/1.x\r\nHost: a\r\n\r\n",
     "blank before the colon": b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost : a\r\n\r\n",
     "no colon": b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n",
     "empty name": b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n",
@@ -94,6 +92,16 @@ def test_malformed_request(weir, make_origin, what):
         response = client.ask(request % origin.port if b"%d" in request else request)
         check_own_answer(response, 400)
         assert b"close" in response.items(b"connection")
+        assert client.ended()
+    assert not origin.connections
+
+
+@pytest.mark.parametrize("version", [b"", b" HTTP/1.x", b" HTTP/2.0", b" HTTP/1.10", b" FTP/1.1"])
+def test_version_that_is_none_or_another(weir, make_origin, version):
+    origin = make_origin()
+    with Client(weir.address) as client:
+        response = client.ask(b"GET %s%s\r\nHost: a\r\n\r\n" % (origin.url().encode(), version))
+        assert response.status in (400, 505) and response.complete
         assert client.ended()
     assert not origin.connections
 
@@ -187,7 +195,8 @@ def test_header_section_without_an_end(weir, closed_port):
 def test_header_section_of_an_answer_is_limited_too(weir, make_origin):
     def handler(connection):
         connection.request()
-        connection.send(b"HTTP/1.1 200 OK\r\n", section(length) + b"Content-Length: 2\r\n\r\nok")
+        connection.send(b"HTTP/1.1 200 OK\r\n", section(length) + b"Connection: close\r\n"
+                        b"Content-Length: 2\r\n\r\nok")
         connection.wait_end()
 
     length = 60000
