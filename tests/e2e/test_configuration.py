@@ -77,6 +77,7 @@ BAD = [
     ("upstream:\n  app: { servers: [] }\n", 2, 19, ["servers"]),
     ("fixed_upstream: app\n", 1, 17, ["app"]),
     ("upstream:\n  app: { servers: [ a.test:80 ] }\nfixed_upstream: apq\n", 3, 17, ["apq", "app"]),
+    ("upstream: { app: { servers: [ a.test:80 ] } }\n", 1, 13, ["app", "fixed_upstream"]),
     ("timeouts: { head: 5 parsecs }\n", 1, 19, ["5 parsecs"]),
     ("timeouts: { haed: 5s }\n", 1, 13, ["haed", "head"]),
     ("limits: { header: 1 }\n", 1, 19, ["1"]),
@@ -174,15 +175,6 @@ def test_limits_of_the_file(write, start_weir, make_origin):
         fields = b"".join(b"X-%d: 1\r\n" % number for number in range(10))
         assert client.ask(get(origin)[:-2] + fields + b"\r\n").status == 431
     assert not origin.connections
-
-
-def test_group_that_is_not_fixed_changes_nothing(write, start_weir, make_origin):
-    origin, group = make_origin(), make_origin()
-    weir = start_weir("-c", write(GOOD[0] + "upstream: { app: { servers: [ %s ] } }\n"
-                                  % group.authority.decode()))
-    with Client(weir.address) as client:
-        assert client.ask(get(origin, "/x")).body == b"/x"
-    assert not group.connections
 
 
 def test_options_win_over_the_file(write, start_weir, make_origin):
