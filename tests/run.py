@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 ASAN = ROOT / "build/asan"
 RELEASE = ROOT / "build/release"
 UNIT_SECONDS = 120
-SIMULATOR_SECONDS = 300
+SIMULATOR_SECONDS = 120
 PYTEST_SECONDS = 1500
 
 
@@ -77,6 +77,30 @@ def unit():
         yield from pool.map(unit_test, programs)
 
 
+def simulation(name, program, *arguments, broken=None):
+    """One run of the simulator; with an invariant broken on purpose, it must say that one."""
+    status, output, seconds = execute([program, *arguments], SIMULATOR_SECONDS)
+    if broken:
+        good = status == 1 and f"violated: {broken}" in output
+    else:
+        good = status == 0
+    return Outcome(f"sim {name}", int(good), int(not good), output, seconds)
+
+
+def simulator():
+    """Fixed seeds under the sanitizers, a new one without, and every invariant seen to fail."""
+    checked, fast = ASAN / "sim", RELEASE / "sim"
+    runs = [(f"seed {seed}", checked, "--seed", str(seed), "--exchanges", "5000")
+            for seed in range(1, 5)]
+    runs.append(("new seed", fast, "--exchanges", "50000"))
+    _, listed, _ = execute([fast, "--list-invariants"], SIMULATOR_SECONDS)
+    broken = [line.split()[0] for line in listed.splitlines() if line]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(lambda run: simulation(*run), runs)
+        yield from pool.map(lambda name: simulation(
+            f"without {name}", fast, "--seed", "1", "--break", name, broken=name), broken)
+
+
 def pytest(name, directory):
     """One folder of Python tests, counted by pytest's own report."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -100,6 +124,8 @@ def pytest(name, directory):
 
 def tidy():
     yield pytest("tidy", ROOT / "tests/tidy")
+    _, text, _ = execute([sys.executable, ROOT / "tests/tidy/tidy.py", "--sizes"], PYTEST_SECONDS)
+    print(text, end="")
 
 
 def end_to_end():
@@ -107,7 +133,7 @@ def end_to_end():
         yield pytest("e2e", ROOT / "tests/e2e")
 
 
-SUITES = {"tidy": tidy, "unit": unit, "e2e": end_to_end}
+SUITES = {"tidy": tidy, "unit": unit, "sim": simulator, "e2e": end_to_end}
 
 
 def main(names):
