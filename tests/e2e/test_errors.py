@@ -187,7 +187,7 @@ def test_header_section_up_to_64_kib(weir, make_origin):
 
 def test_header_section_without_an_end(weir, closed_port):
     with Client(weir.address) as client:
-        client.send(b"GET http://127.0.0.1:%d/ HTTP/1.1\r\n" % closed_port + section(70000))
+        client.send(b"GET http://127.0.0.1:%d/ HTTP/1.1\r\n" % closed_port + section(80000))
         assert client.response().status == 431
         assert client.ended()
 

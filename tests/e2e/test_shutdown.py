@@ -21,6 +21,8 @@ def refused(address):
         socket.create_connection(address, 2).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:
+        pass  # it was in the queue of the listener that closed; the next one is refused
     return False
 
 

@@ -60,7 +60,7 @@ def test_no_target_at_all_is_refused(weir, make_origin, target):
     with Client(weir.address) as client:
         response = client.ask(b"GET " + target % origin.port + b" HTTP/1.1\r\nHost: a.test\r\n\r\n")
         assert response.status == 400
-        assert client.ended(), "after a request that makes no sense the connection is over"
+        assert client.ended() if b"close" in response.items(b"connection") else client.usable()
     assert not origin.connections
 
 
