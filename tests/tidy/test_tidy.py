@@ -151,7 +151,7 @@ def test_libraries_of_one_file_are_allowed_there(part):
     ("core/base/planted.c", "char *a = strdup(b);\n", "strdup() may not be called here"),
     ("core/edge/planted.c", "int a = time(0);\n", "time() may not be called here"),
     ("core/process/planted.c", "int a = atoi(b);\n", "atoi() may not be called here"),
-    ("core/base/planted.c", "x" * 101 + "\n", "more than 100 columns"),
+    ("core/base/planted.c", "x" * 101 + "\n", "101 columns, more than 100"),
     ("core/base/planted.c", "int a; \n", "a blank at the end"),
     ("core/base/planted.c", "\tint a;\n", "a tab"),
     ("docs/planted.md", "see http://" + "pypi" + ".org/x\n", "a registry's name"),

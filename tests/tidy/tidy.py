@@ -167,8 +167,10 @@ def check_lines(tree):
         if not re.match(rf"/\* {re.escape(file)} - \S", lines[0]):
             tree.say(file, 1, f'line 1 must be "/* {file} - what it is for */"')
         for number, line in enumerate(lines, 1):
-            if len(line) > COLUMNS or line != line.rstrip() or "\t" in line:
-                tree.say(file, number, f"more than {COLUMNS} columns, a blank at the end or a tab")
+            if len(line) > COLUMNS:
+                tree.say(file, number, f"{len(line)} columns, more than {COLUMNS}")
+            if line != line.rstrip() or "\t" in line:
+                tree.say(file, number, "a blank at the end or a tab")
 
 
 def check_texts(tree):
