@@ -51,7 +51,7 @@ typedef struct weir_connection { /* host memory; valid from open() until close()
     void *state;                 /* connection_state_size zeroed bytes */
     const weir_limits *limits;
     uint32_t side;
-    uint32_t draining;           /* finish what runs, begin nothing new */
+    uint32_t draining; /* finish what runs, begin nothing new */
 } weir_connection;
 
 typedef struct weir_channel { /* host memory; valid from begin() or attach() until close() */
@@ -116,7 +116,8 @@ typedef struct weir_protocol_host {
      * and are gone for the protocol: it must not use them any more. */
     void (*close)(weir_connection *connection, uint32_t how, weir_result why);
     void (*wake)(weir_connection *connection);
-    /* timeout() is called in that many milliseconds or a little later, unless set again; 0: never. */
+    /* timeout() is called in that many milliseconds or a little later, unless set again; 0: never.
+     */
     void (*deadline)(weir_connection *connection, uint32_t milliseconds);
     /* --- channels: what this leg received */
     weir_channel *(*begin)(weir_connection *connection, const weir_head *head); /* client side */

@@ -47,15 +47,15 @@ typedef struct weir_field {
 typedef int32_t weir_result;
 enum {
     WEIR_OK = 0,
-    WEIR_INVALID = -1,        /* a wrong argument or call */
-    WEIR_GONE = -2,           /* the object is over */
-    WEIR_REFUSED = -3,        /* not begun, safe to try elsewhere */
+    WEIR_INVALID = -1, /* a wrong argument or call */
+    WEIR_GONE = -2,    /* the object is over */
+    WEIR_REFUSED = -3, /* not begun, safe to try elsewhere */
     WEIR_UNSUPPORTED = -4,
-    WEIR_CANCELLED = -5,      /* nobody wants it any more */
-    WEIR_RESET = -6,          /* the peer aborted */
-    WEIR_TRUNCATED = -7,      /* the peer ended in the middle of a message */
-    WEIR_IDLE_TIMEOUT = -8,   /* no byte for too long */
-    WEIR_STOPPING = -9,       /* weir is shutting down */
+    WEIR_CANCELLED = -5,    /* nobody wants it any more */
+    WEIR_RESET = -6,        /* the peer aborted */
+    WEIR_TRUNCATED = -7,    /* the peer ended in the middle of a message */
+    WEIR_IDLE_TIMEOUT = -8, /* no byte for too long */
+    WEIR_STOPPING = -9,     /* weir is shutting down */
     WEIR_DNS_ERROR = -20,
     WEIR_CONNECTION_REFUSED = -21,
     WEIR_UNROUTABLE = -22,
@@ -86,30 +86,31 @@ enum {
 
 /* What a head is. */
 enum {
-    WEIR_REQUEST = 1,  /* a request with its body, or the answer to one */
-    WEIR_TUNNEL = 2,   /* after the head both directions carry bytes that are nobody's message */
-    WEIR_MALFORMED_REQUEST = 3 /* no usable request; `error` says why. Answered, logged, never sent on */
+    WEIR_REQUEST = 1, /* a request with its body, or the answer to one */
+    WEIR_TUNNEL = 2,  /* after the head both directions carry bytes that are nobody's message */
+    WEIR_MALFORMED_REQUEST =
+        3 /* no usable request; `error` says why. Answered, logged, never sent on */
 };
 
 /* A request head (method set) or a response head (status set). Field names keep their case and
  * order, repeated fields stay apart. Names and values hold no CR, LF or NUL. */
 typedef struct weir_head {
     uint32_t size;
-    uint32_t kind;               /* WEIR_REQUEST .. */
-    uint32_t flags;              /* WEIR_END: no body follows */
-    uint32_t status;             /* of a response, 100..599; 0 in requests */
-    weir_string version;         /* how it came: "1.1", "1.0", "2", "3" (for Via) */
+    uint32_t kind;       /* WEIR_REQUEST .. */
+    uint32_t flags;      /* WEIR_END: no body follows */
+    uint32_t status;     /* of a response, 100..599; 0 in requests */
+    weir_string version; /* how it came: "1.1", "1.0", "2", "3" (for Via) */
     weir_string method;
-    weir_string scheme;          /* lower case; empty: the request had no absolute target */
-    weir_string authority;       /* host or host:port as sent; of an origin-form request: Host */
-    weir_string path;            /* path and query byte by byte, never empty but in a tunnel */
-    weir_string reason;          /* of an h1 response; may be empty */
+    weir_string scheme;    /* lower case; empty: the request had no absolute target */
+    weir_string authority; /* host or host:port as sent; of an origin-form request: Host */
+    weir_string path;      /* path and query byte by byte, never empty but in a tunnel */
+    weir_string reason;    /* of an h1 response; may be empty */
     const weir_field *fields;
     uint32_t count;
-    weir_result error;           /* of a WEIR_MALFORMED_REQUEST */
-    int64_t content_length;      /* -1: unknown */
-    weir_string block;           /* when every string above lies in one run of bytes or is static:
-                                    that run. Lets the host copy the head in one piece; may be empty */
+    weir_result error;      /* of a WEIR_MALFORMED_REQUEST */
+    int64_t content_length; /* -1: unknown */
+    weir_string block;      /* when every string above lies in one run of bytes or is static:
+                               that run. Lets the host copy the head in one piece; may be empty */
 } weir_head;
 
 /* What the host gives first; more by query("weir.protocol/0"), NULL when it has no such table. */
@@ -117,16 +118,17 @@ typedef struct weir_host weir_host;
 struct weir_host {
     uint32_t size;
     uint16_t abi_major, abi_minor;
-    const char *version;                                             /* "0.1.0" */
-    const void *(*query)(const char *name);                          /* [any] */
-    weir_buffer *(*buffer_new)(size_t capacity, uint8_t **bytes);    /* [worker] with one reference */
-    void (*buffer_reference)(weir_buffer *buffer);                   /* [worker] NULL is ignored */
-    void (*buffer_release)(weir_buffer *buffer);                     /* [worker] NULL is ignored */
-    const uint8_t *tracing;                                          /* nonzero: call trace() */
-    void (*trace)(const char *file, const char *function);           /* [any] */
+    const char *version;                                          /* "0.1.0" */
+    const void *(*query)(const char *name);                       /* [any] */
+    weir_buffer *(*buffer_new)(size_t capacity, uint8_t **bytes); /* [worker] with one reference */
+    void (*buffer_reference)(weir_buffer *buffer);                /* [worker] NULL is ignored */
+    void (*buffer_release)(weir_buffer *buffer);                  /* [worker] NULL is ignored */
+    const uint8_t *tracing;                                       /* nonzero: call trace() */
+    void (*trace)(const char *file, const char *function);        /* [any] */
 };
 
-/* Names the place for the tour of one request (WEIR_TRACE=exchange); a load and a branch otherwise. */
+/* Names the place for the tour of one request (WEIR_TRACE=exchange); a load and a branch otherwise.
+ */
 #define WEIR_TRACE(host)                                                                           \
     do {                                                                                           \
         if (*(host)->tracing)                                                                      \

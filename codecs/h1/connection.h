@@ -1,4 +1,5 @@
-/* codecs/h1/connection.h - the state of one h1 connection, shared by its receiving and sending halves */
+/* codecs/h1/connection.h - the state of one h1 connection, shared by its receiving and sending
+ * halves */
 #ifndef CODECS_H1_CONNECTION_H
 #define CODECS_H1_CONNECTION_H
 
@@ -12,8 +13,8 @@ enum h1_receiving {
     RECEIVE_TRAILERS, /* behind the last chunk */
     RECEIVE_UNTIL_END,
     RECEIVE_TUNNEL,
-    RECEIVE_DONE,     /* the message is whole; the next is not looked at before the exchange ends */
-    RECEIVE_NOTHING   /* ended or broken: what still comes is dropped */
+    RECEIVE_DONE,   /* the message is whole; the next is not looked at before the exchange ends */
+    RECEIVE_NOTHING /* ended or broken: what still comes is dropped */
 };
 
 enum h1_sending {
@@ -32,10 +33,10 @@ struct h1 {
     enum h1_receiving receiving;
     enum h1_sending sending;
     uint64_t receive_left, send_left;
-    weir_slice rest; /* received and not parsed: part of a head, or the next request */
-    size_t scanned;  /* of the rest, for the end of a head */
+    weir_slice rest;       /* received and not parsed: part of a head, or the next request */
+    size_t scanned;        /* of the rest, for the end of a head */
     size_t granted_before; /* that many from the front of the rest were granted to the carrier */
-    bool rest_growable; /* its buffer is ours alone and has the next power of two */
+    bool rest_growable;    /* its buffer is ours alone and has the next power of two */
     struct output output;
     size_t waiting, passed; /* body bytes in output; with the carrier, not left yet */
     bool keep_alive;        /* another exchange may follow this one */

@@ -146,7 +146,8 @@ static void client_close(weir_channel *channel)
         return; /* it was reset */
     bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE;
     h1->channel = NULL;
-    /* Behind an answer that closes, and behind a request nobody read to its end, nothing follows. */
+    /* Behind an answer that closes, and behind a request nobody read to its end, nothing follows.
+     */
     if (!whole || !h1->keep_alive || connection->draining) {
         bool more = !whole || h1->rest.length;
         uint32_t how = more ? WEIR_CLOSE_LINGER : WEIR_CLOSE_FLUSH;
@@ -165,7 +166,9 @@ static void server_close(weir_channel *channel)
     struct h1 *h1 = h1_of(connection);
     if (!h1->channel)
         return;
-    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE;
+    /* What has not left would count as the next exchange's; its origin may never read it. */
+    bool left = !h1->waiting && !h1->passed;
+    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE && left;
     h1->channel = NULL;
     if (!whole)
         h1_api->close(connection, WEIR_CLOSE_RESET, WEIR_CANCELLED);

@@ -1,4 +1,5 @@
-/* codecs/h1/parse.c - bytes to heads and bodies, by llhttp; refuses what could be read in two ways */
+/* codecs/h1/parse.c - bytes to heads and bodies, by llhttp; refuses what could be read in two ways
+ */
 #include "codecs/h1/parse.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 /* What one call collects. One per thread: heads are parsed in one go. */
 struct collected {
     struct h1_head result;
-    uint32_t count;      /* fields */
-    uint32_t most;       /* that many are allowed */
+    uint32_t count; /* fields */
+    uint32_t most;  /* that many are allowed */
     bool too_many, folded;
     weir_string target, reason;
     void (*on_data)(void *user, const uint8_t *bytes, size_t count);
@@ -39,8 +40,7 @@ static int cb_field(llhttp_t *parser, const char *at, size_t length)
         collected.too_many = true;
         return HPE_USER;
     }
-    collected.result.fields[collected.count++] =
-        (weir_field){{at, length}, {at + length, 0}};
+    collected.result.fields[collected.count++] = (weir_field){{at, length}, {at + length, 0}};
     return 0;
 }
 
@@ -91,7 +91,8 @@ static const llhttp_settings_t settings = {
 static void collect_anew(const weir_limits *limits)
 {
     collected.count = 0;
-    collected.most = limits->header_fields < H1_FIELDS_MOST ? limits->header_fields : H1_FIELDS_MOST;
+    collected.most =
+        limits->header_fields < H1_FIELDS_MOST ? limits->header_fields : H1_FIELDS_MOST;
     collected.too_many = collected.folded = collected.last_chunk = false;
     collected.target = collected.reason = (weir_string){"", 0};
 }
@@ -171,8 +172,8 @@ static enum h1_parsed check_size(enum h1_parsed parsed, const weir_limits *limit
     return error == WEIR_OK ? parsed : broken(error);
 }
 
-/* Runs llhttp over a head. A method that llhttp does not know is fed to it as POST, which frames its
- * body like any other: what the method means is not the parser's business. */
+/* Runs llhttp over a head. A method that llhttp does not know is fed to it as POST, which frames
+ * its body like any other: what the method means is not the parser's business. */
 static llhttp_errno_t execute(llhttp_t *parser, llhttp_type_t type, const uint8_t *bytes,
                               size_t count, size_t skip)
 {
@@ -248,7 +249,8 @@ static bool chunked_alone(void)
 {
     bool several = false;
     const weir_field *coding = only_field("transfer-encoding", 17, &several);
-    return coding && !several && coding->value.length == 7 && equal_nocase(coding->value, "chunked");
+    return coding && !several && coding->value.length == 7 &&
+           equal_nocase(coding->value, "chunked");
 }
 
 /* RFC 9112 6.3, for what both kinds of message share. False: it can be read in two ways. */
@@ -300,8 +302,8 @@ static bool version_is_ours(const llhttp_t *parser)
 
 /* --- requests */
 
-/* RFC 9112 3.2.1: an empty path in front of a query is sent as "/". The only target that is not a part
- * of what was received, so the head cannot be copied in one piece. */
+/* RFC 9112 3.2.1: an empty path in front of a query is sent as "/". The only target that is not a
+ * part of what was received, so the head cannot be copied in one piece. */
 static weir_string slash_before(weir_string query, weir_head *head)
 {
     static _Thread_local char target[H1_TARGET_BYTES];
@@ -471,8 +473,7 @@ enum h1_parsed h1_parse_trailers(llhttp_t *parser, const weir_limits *limits, co
     if (rc != HPE_PAUSED || collected.folded)
         return broken(WEIR_MALFORMED);
     collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
-    collected.result.head = (weir_head){.size = sizeof(weir_head),
-                                        .fields = collected.result.fields,
-                                        .count = collected.count};
+    collected.result.head = (weir_head){
+        .size = sizeof(weir_head), .fields = collected.result.fields, .count = collected.count};
     return H1_DONE;
 }

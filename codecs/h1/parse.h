@@ -17,12 +17,12 @@ enum h1_framing { H1_NO_BODY, H1_LENGTH, H1_CHUNKED, H1_UNTIL_END, H1_TUNNEL };
 enum h1_parsed { H1_MORE, H1_DONE, H1_BROKEN };
 
 struct h1_head {
-    weir_head head;     /* borrowed from the bytes and from this struct */
-    size_t consumed;    /* how long it was */
+    weir_head head;  /* borrowed from the bytes and from this struct */
+    size_t consumed; /* how long it was */
     enum h1_framing framing;
-    bool keep_alive;    /* what the peer wants or its version says */
+    bool keep_alive; /* what the peer wants or its version says */
     bool http_10;
-    weir_result error;  /* of H1_BROKEN */
+    weir_result error; /* of H1_BROKEN */
     weir_field fields[H1_FIELDS_MOST];
 };
 
@@ -32,8 +32,7 @@ struct h1_head {
 enum h1_parsed h1_parse_request(llhttp_t *parser, const weir_limits *limits, const uint8_t *bytes,
                                 size_t count, const struct h1_head **result);
 enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bool no_body,
-                                 const uint8_t *bytes, size_t count,
-                                 const struct h1_head **result);
+                                 const uint8_t *bytes, size_t count, const struct h1_head **result);
 
 /* Whether a head (or trailer section) is whole; *scanned is how far was looked before, keep it. */
 bool h1_head_is_whole(const uint8_t *bytes, size_t count, size_t *scanned);

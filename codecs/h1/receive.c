@@ -168,8 +168,7 @@ static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *
 {
     struct h1 *h1 = h1_of(connection);
     if (client_side(connection))
-        return h1_parse_request(&h1->parser, connection->limits, slice->bytes, slice->length,
-                                head);
+        return h1_parse_request(&h1->parser, connection->limits, slice->bytes, slice->length, head);
     return h1_parse_response(&h1->parser, connection->limits, h1->no_body, slice->bytes,
                              slice->length, head);
 }
@@ -265,8 +264,8 @@ static void on_broken_body(weir_connection *connection)
     struct h1 *h1 = h1_of(connection);
     h1->receiving = RECEIVE_NOTHING;
     h1->keep_alive = false;
-    h1_api->fail(h1->channel,
-                 client_side(connection) ? WEIR_MALFORMED : WEIR_SERVER_PROTOCOL_ERROR, 0);
+    h1_api->fail(h1->channel, client_side(connection) ? WEIR_MALFORMED : WEIR_SERVER_PROTOCOL_ERROR,
+                 0);
 }
 
 static void receive_chunks(weir_connection *connection, weir_slice *slice)
@@ -274,8 +273,8 @@ static void receive_chunks(weir_connection *connection, weir_slice *slice)
     struct h1 *h1 = h1_of(connection);
     struct chunk_sink sink = {h1->channel, slice->owner, 0};
     size_t consumed;
-    enum h1_parsed parsed = h1_parse_chunks(&h1->parser, slice->bytes, slice->length, store_piece,
-                                            &sink, &consumed);
+    enum h1_parsed parsed =
+        h1_parse_chunks(&h1->parser, slice->bytes, slice->length, store_piece, &sink, &consumed);
     if (parsed == H1_BROKEN) {
         on_broken_body(connection);
         return;

@@ -105,8 +105,8 @@ weir_result h1_send_request(weir_channel *channel, const weir_head *head, uint32
         return WEIR_REFUSED; /* it died between being chosen and being used */
     h1->no_body = is(head->method, "HEAD");
     choose_framing(h1, head, flags, &lines);
-    bool expects_body = is(head->method, "POST") || is(head->method, "PUT") ||
-                        is(head->method, "PATCH");
+    bool expects_body =
+        is(head->method, "POST") || is(head->method, "PUT") || is(head->method, "PATCH");
     if ((flags & WEIR_END) && head->content_length < 0 && expects_body)
         lines.length = "Content-Length: 0\r\n"; /* RFC 9110 8.6 */
     lines.connection = has_te(head) ? "Connection: TE\r\n" : NULL;

@@ -20,8 +20,8 @@ static uint8_t *put_string(uint8_t *at, weir_string string)
 
 static size_t size_of(const weir_head *head, const struct h1_framing_lines *lines)
 {
-    size_t size = head->method.length + head->path.length + head->authority.length +
-                  head->reason.length + 64;
+    size_t size =
+        head->method.length + head->path.length + head->authority.length + head->reason.length + 64;
     for (uint32_t i = 0; i < head->count; i++)
         size += head->fields[i].name.length + head->fields[i].value.length + 4;
     size += lines->connection ? strlen(lines->connection) : 0;

@@ -189,7 +189,8 @@ static bool fits(const weir_slice *slice)
     return !slice->owner || slice->length * 4 >= slice->owner->capacity;
 }
 
-/* Copies the `count` slices from `index` on into one buffer; returns the slice that replaces them. */
+/* Copies the `count` slices from `index` on into one buffer; returns the slice that replaces them.
+ */
 static weir_slice gather(const struct slice_queue *queue, uint32_t index, uint32_t count,
                          size_t bytes)
 {

@@ -10,7 +10,8 @@ struct link {
 };
 
 /* The object that `pointer` is the `member` of. */
-#define CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define CONTAINER(pointer, type, member)                                                           \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static inline void link_init(struct link *link)
 {

@@ -1,4 +1,4 @@
-/* core/base/log.c - the process's log on standard error: levels, one line a call, and the tour's trace */
+/* core/base/log.c - the process's log: levels, one line a call, and the tour's trace */
 #include "core/base/log.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* core/base/log.h - the process's log on standard error: levels, one line a call, and the tour's trace
+/* core/base/log.h - the process's log: levels, one line a call, and the tour's trace
  *
- * A line leaves in one write, so lines of several workers do not mix. Control characters in what is
- * logged become '?': a peer's bytes cannot forge a line. [any] */
+ * Goes to standard error. A line leaves in one write, so lines of several workers do not mix.
+ * Control characters in what is logged become '?': a peer's bytes cannot forge a line. [any] */
 #ifndef CORE_BASE_LOG_H
 #define CORE_BASE_LOG_H
 

@@ -12,7 +12,7 @@
 void *memory_allocate(size_t size);
 void *memory_zeroed(size_t size);
 void *memory_resize(void *memory, size_t size);
-void memory_free(void *memory); /* NULL is ignored */
+void memory_free(void *memory);               /* NULL is ignored */
 char *memory_copy_string(weir_string string); /* NUL-terminated */
 
 /* Memory that is freed all at once. The first block is the owner's, so that an object and its arena
@@ -25,7 +25,7 @@ struct arena {
 
 void arena_init(struct arena *arena, void *first_block, size_t size);
 void arena_deinit(struct arena *arena); /* frees all blocks but the first */
-void arena_pool_deinit(void);               /* frees what this thread keeps for reuse */
+void arena_pool_deinit(void);           /* frees what this thread keeps for reuse */
 void *arena_allocate_slow(struct arena *arena, size_t size);
 weir_string arena_copy(struct arena *arena, weir_string string);
 /* printf into the arena. */

@@ -14,7 +14,7 @@ enum metric {
     METRIC_SERVER_CONNECTIONS_OPEN, /* gauge */
     METRIC_SERVER_CONNECTIONS_REUSED,
     METRIC_EXCHANGES,
-    METRIC_EXCHANGES_OPEN, /* gauge */
+    METRIC_EXCHANGES_OPEN,   /* gauge */
     METRIC_EXCHANGES_FAILED, /* answered by weir with an error, or aborted */
     METRIC_ATTEMPTS_REPEATED,
     METRIC_REQUEST_BYTES, /* body and tunnel bytes */

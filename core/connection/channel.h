@@ -17,18 +17,18 @@
 struct connection;
 
 struct channel {
-    weir_channel public; /* what the protocol sees */
+    weir_channel public;                       /* what the protocol sees */
     const weir_channel_operations *operations; /* NULL: not attached, or closed */
-    struct connection *connection; /* NULL: a local answer, or the connection is gone */
-    struct link link;              /* in the connection's list */
-    bool detached;                 /* the connection is gone: its protocol has forgotten us */
+    struct connection *connection;             /* NULL: a local answer, or the connection is gone */
+    struct link link;                          /* in the connection's list */
+    bool detached; /* the connection is gone: its protocol has forgotten us */
     struct turn *turn;
     struct mark *owner;
     struct arena *arena; /* heads are copied there */
 
     /* What this leg received. */
-    struct head *interim;            /* in order; the owner takes them off */
-    struct head *head, *trailers;    /* NULL: not yet, or none */
+    struct head *interim;         /* in order; the owner takes them off */
+    struct head *head, *trailers; /* NULL: not yet, or none */
     struct slice_queue incoming;
     uint64_t owed; /* delivered, and not granted again yet */
     bool incoming_ended;
@@ -40,8 +40,8 @@ struct channel {
     bool sent_end;
 
     uint64_t received_bytes, sent_bytes; /* of bodies and tunnels */
-    weir_result failed; /* WEIR_OK: alive */
-    bool unprocessed;   /* of a failed server channel: provably never handled */
+    weir_result failed;                  /* WEIR_OK: alive */
+    bool unprocessed;                    /* of a failed server channel: provably never handled */
 };
 
 void channel_init(struct channel *channel, struct turn *turn, struct mark *owner,

@@ -1,8 +1,9 @@
 /* core/connection/connection.h - a carrier joined to a protocol, on either side
  *
- * The connection hands the carrier's events to the protocol and the protocol's calls to the carrier.
- * It owns its channels' places, never their memory, and never calls exchanges: it marks them. When
- * it dies every channel is failed first; its memory goes with the carrier's last callback. */
+ * The connection hands the carrier's events to the protocol and the protocol's calls to the
+ * carrier. It owns its channels' places, never their memory, and never calls exchanges: it marks
+ * them. When it dies every channel is failed first; its memory goes with the carrier's last
+ * callback. */
 #ifndef CORE_CONNECTION_CONNECTION_H
 #define CORE_CONNECTION_CONNECTION_H
 
@@ -22,7 +23,8 @@ struct connection {
     struct link link;     /* in worker->connections */
     struct link channels; /* open ones */
     bool closing;
-    /* Whoever keeps the connection while it is idle (the pool); told once when it begins to close. */
+    /* Whoever keeps the connection while it is idle (the pool); told once when it begins to close.
+     */
     void (*on_closing)(struct connection *connection);
     struct link kept; /* the keeper's list */
     void *keeper;
@@ -34,7 +36,8 @@ extern struct connection_hooks {
     struct channel *(*on_exchange)(struct connection *connection, const weir_head *head);
 } connection_hooks;
 
-/* Joins an opened or unopened carrier to a protocol; `side`: WEIR_CLIENT_SIDE or WEIR_SERVER_SIDE. */
+/* Joins an opened or unopened carrier to a protocol; `side`: WEIR_CLIENT_SIDE or WEIR_SERVER_SIDE.
+ */
 struct connection *connection_open(struct worker *worker, struct carrier *carrier,
                                    const weir_protocol *protocol, uint32_t side);
 /* Passes on bytes that were read before there was a protocol. */

@@ -194,9 +194,9 @@ static void step_acquiring(struct exchange *x)
 static void step_server_failed(struct exchange *x)
 {
     weir_result why = x->server.failed;
-    bool may = !x->response_sent && attempt_may_repeat(&x->attempt, &x->server,
-                                                       x->request->view.method,
-                                                       x->server.sent_bytes);
+    bool may =
+        !x->response_sent &&
+        attempt_may_repeat(&x->attempt, &x->server, x->request->view.method, x->server.sent_bytes);
     if (may) {
         release_server(x, why);
         channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);

@@ -76,15 +76,16 @@ static void add_via(struct head *head, weir_string via_name)
 {
     weir_string version = head->view.version;
     int last = -1;
-    for (int i = head_find(head, FIELD_VIA, 0); i >= 0; i = head_find(head, FIELD_VIA, (uint32_t)i + 1))
+    for (int i = head_find(head, FIELD_VIA, 0); i >= 0;
+         i = head_find(head, FIELD_VIA, (uint32_t)i + 1))
         last = i;
     weir_string value =
-        last < 0 ? arena_format(head->arena, "%.*s %.*s", (int)version.length, version.bytes,
-                                (int)via_name.length, via_name.bytes)
-                 : arena_format(head->arena, "%.*s, %.*s %.*s",
-                                (int)head->fields[last].value.length, head->fields[last].value.bytes,
-                                (int)version.length, version.bytes, (int)via_name.length,
-                                via_name.bytes);
+        last < 0
+            ? arena_format(head->arena, "%.*s %.*s", (int)version.length, version.bytes,
+                           (int)via_name.length, via_name.bytes)
+            : arena_format(head->arena, "%.*s, %.*s %.*s", (int)head->fields[last].value.length,
+                           head->fields[last].value.bytes, (int)version.length, version.bytes,
+                           (int)via_name.length, via_name.bytes);
     if (last < 0)
         head_append(head, WEIR_STRING("Via"), value);
     else

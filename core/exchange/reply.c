@@ -14,7 +14,8 @@ static const struct cause_entry causes[] = {
     {WEIR_DNS_ERROR, 502, "dns_error", "The name of the server could not be resolved.\n"},
     {WEIR_CONNECTION_REFUSED, 502, "connection_refused", "The server refused the connection.\n"},
     {WEIR_UNROUTABLE, 502, "destination_ip_unroutable", "There is no route to the server.\n"},
-    {WEIR_CONNECTION_TIMEOUT, 504, "connection_timeout", "The server could not be reached in time.\n"},
+    {WEIR_CONNECTION_TIMEOUT, 504, "connection_timeout",
+     "The server could not be reached in time.\n"},
     {WEIR_CONNECTION_TERMINATED, 502, "connection_terminated",
      "The server closed the connection before it had answered.\n"},
     {WEIR_SERVER_PROTOCOL_ERROR, 502, "http_protocol_error",
@@ -147,9 +148,9 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     head->view.status = entry->status;
     if (entry->status == 400) /* who sends nonsense is not believed about where it ends */
         head->view.flags = WEIR_LAST;
-    head_append(head, WEIR_STRING("Proxy-Status"),
-                arena_format(channel->arena, "%.*s; error=%s", (int)name.length, name.bytes,
-                             entry->error));
+    head_append(
+        head, WEIR_STRING("Proxy-Status"),
+        arena_format(channel->arena, "%.*s; error=%s", (int)name.length, name.bytes, entry->error));
     deliver(channel, head, (weir_string){entry->text, __builtin_strlen(entry->text)});
 }
 

@@ -63,8 +63,7 @@ socklen_t address_length(const struct address *address)
 
 uint16_t address_port(const struct address *address)
 {
-    return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
-                                                    : address->v4.sin_port);
+    return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port : address->v4.sin_port);
 }
 
 void address_set_port(struct address *address, uint16_t port)

@@ -20,7 +20,8 @@ enum { ADDRESS_TEXT_BYTES = 64 };
 
 /* A literal without brackets ("127.0.0.1", "::1"); false when it is a name or nonsense. */
 bool address_from_literal(weir_string host, uint16_t port, struct address *address);
-/* "127.0.0.1:3128", "[::1]:3128"; port 0 is allowed: the system picks. False when it is not that. */
+/* "127.0.0.1:3128", "[::1]:3128"; port 0 is allowed: the system picks. False when it is not that.
+ */
 bool address_parse(weir_string text, struct address *address);
 /* The reverse; returns `text`. */
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT_BYTES]);

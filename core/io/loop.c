@@ -185,8 +185,7 @@ static void cb_signal(uv_signal_t *handle, int signal)
     watch->call(watch->user, signal);
 }
 
-void loop_on_signal(struct loop *loop, int signal, void (*call)(void *user, int signal),
-                    void *user)
+void loop_on_signal(struct loop *loop, int signal, void (*call)(void *user, int signal), void *user)
 {
     struct signal_watch *watch = memory_zeroed(sizeof *watch);
     watch->call = call;

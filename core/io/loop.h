@@ -12,10 +12,10 @@
 
 struct loop;
 
-struct loop *loop_new(void);           /* [any] used by one thread afterwards */
-void loop_run(struct loop *loop);      /* returns after loop_stop(), once all handles are closed */
-void loop_stop(struct loop *loop);     /* from the loop's own thread */
-void loop_free(struct loop *loop);     /* after loop_run() returned */
+struct loop *loop_new(void);       /* [any] used by one thread afterwards */
+void loop_run(struct loop *loop);  /* returns after loop_stop(), once all handles are closed */
+void loop_stop(struct loop *loop); /* from the loop's own thread */
+void loop_free(struct loop *loop); /* after loop_run() returned */
 struct turn *loop_turn(struct loop *loop);
 struct wheel *loop_wheel(struct loop *loop);
 uint64_t loop_now_ms(struct loop *loop); /* monotonic, as of the start of this turn */

@@ -2,8 +2,8 @@
  *
  * Reading stays on while there is credit, and a little longer: it is stopped only when bytes wait
  * and two polls in a row found no credit, because stopping and starting costs a system call each.
- * Writing is one uv_try_write per turn; what the kernel does not take waits in `outgoing` behind one
- * uv_write, and produce() is not called again before it has left. */
+ * Writing is one uv_try_write per turn; what the kernel does not take waits in `outgoing` behind
+ * one uv_write, and produce() is not called again before it has left. */
 #include "core/io/tcp.h"
 
 #include <assert.h>
@@ -39,7 +39,7 @@ struct tcp {
     struct slice_queue outgoing;
     size_t credit;
     uint64_t writing_bytes; /* of the uv_write in flight */
-    uint64_t unsent_bytes; /* when the flush's stall limit was last set */
+    uint64_t unsent_bytes;  /* when the flush's stall limit was last set */
     uint32_t linger_bytes;
     uint8_t closing;
     bool opened, reading, starved, ended;
@@ -127,8 +127,8 @@ static void start_reading(struct tcp *tcp)
 
 /* The kernel refused for good. What the peer sent before may still be read, and reading tells the
  * user how it ended; only when that is over already nobody else would. Linux tells of a reset only
- * once: after a write that failed with it reading ends as if cleanly. With EPIPE it does so rightly,
- * the peer's FIN came before. */
+ * once: after a write that failed with it reading ends as if cleanly. With EPIPE it does so
+ * rightly, the peer's FIN came before. */
 static void on_write_error(struct tcp *tcp, int error)
 {
     tcp->write_broken = true;

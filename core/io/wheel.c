@@ -1,4 +1,4 @@
-/* core/io/wheel.c - one coarse timer wheel per worker: many deadlines, no timer of the system per wait */
+/* core/io/wheel.c - one coarse timer wheel per worker: many deadlines, one timer */
 #include "core/io/wheel.h"
 
 void wheel_init(struct wheel *wheel, uint64_t now_ms)

@@ -1,7 +1,8 @@
-/* core/io/wheel.h - one coarse timer wheel per worker: many deadlines, no timer of the system per wait
+/* core/io/wheel.h - one coarse timer wheel per worker: many deadlines, one timer
  *
  * Deadlines may come up to one tick late, never early. Moving a deadline later only stores it: the
- * entry stays in its slot and is put right when the slot comes up. Knows no clock: time comes in. */
+ * entry stays in its slot and is put right when the slot comes up. Knows no clock: time comes in.
+ */
 #ifndef CORE_IO_WHEEL_H
 #define CORE_IO_WHEEL_H
 
@@ -28,8 +29,9 @@ struct wheel {
 
 void wheel_init(struct wheel *wheel, uint64_t now_ms);
 void wheel_entry_init(struct wheel_entry *entry, void (*expired)(struct wheel_entry *entry));
-/* Calls expired() once, at that time or up to a tick later, unless set again or cleared. WHEEL_NEVER
- * switches it off but may leave the entry in its slot: wheel_clear() before its memory goes. */
+/* Calls expired() once, at that time or up to a tick later, unless set again or cleared.
+ * WHEEL_NEVER switches it off but may leave the entry in its slot: wheel_clear() before its memory
+ * goes. */
 void wheel_set(struct wheel *wheel, struct wheel_entry *entry, uint64_t deadline_ms);
 void wheel_clear(struct wheel_entry *entry);
 /* Expires what is due. Entries may be set and cleared from within expired(). */

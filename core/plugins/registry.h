@@ -19,7 +19,7 @@ weir_result registry_add_protocol(const weir_protocol *protocol);
 weir_result registry_add_filter(const weir_filter *filter);
 void registry_clear(void);
 
-const weir_protocol *registry_protocol(const char *name); /* NULL: none of that name */
+const weir_protocol *registry_protocol(const char *name);  /* NULL: none of that name */
 const weir_protocol *registry_protocol_at(uint32_t index); /* in order of registration; NULL: end */
 const weir_filter *registry_filter_at(uint32_t index);
 

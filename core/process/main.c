@@ -27,7 +27,7 @@ struct process {
     struct snapshot *snapshot;
     struct worker **workers;
     pthread_t *threads;
-    uint32_t running; /* threads started */
+    uint32_t running;  /* threads started */
     struct loop *loop; /* the main thread's, for signals */
     bool draining;
     char addresses[LISTENERS_MOST][ADDRESS_TEXT_BYTES];

@@ -4,7 +4,8 @@
 
 #include "core/base/worker.h"
 
-/* [main] Everything a worker owns but its listeners; NULL when the system has no room for a loop. */
+/* [main] Everything a worker owns but its listeners; NULL when the system has no room for a loop.
+ */
 struct worker *worker_new(const struct snapshot *snapshot, uint32_t index);
 /* [worker] Runs until drained; afterwards nothing is open. */
 void worker_run(struct worker *worker);

@@ -67,8 +67,8 @@ void attempt_cancel(struct attempt *attempt)
 /* RFC 9110 9.2.2; other methods may do something each time. */
 static bool idempotent(weir_string method)
 {
-    static const weir_string methods[] = {WEIR_STRING("GET"),    WEIR_STRING("HEAD"),
-                                          WEIR_STRING("PUT"),    WEIR_STRING("DELETE"),
+    static const weir_string methods[] = {WEIR_STRING("GET"),     WEIR_STRING("HEAD"),
+                                          WEIR_STRING("PUT"),     WEIR_STRING("DELETE"),
                                           WEIR_STRING("OPTIONS"), WEIR_STRING("TRACE")};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (string_equal(method, methods[i]))

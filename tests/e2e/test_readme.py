@@ -22,7 +22,7 @@ def test_curl_lines(weir, make_origin):
     lines = commands("curl")
     assert len(lines) == 3
     for line in lines:
-        line = [word.replace("127.0.0.1:3128", weir.address)
+        line = [word.replace("127.0.0.1:3128", "%s:%d" % weir.address)
                 .replace("example.com", origin.authority.decode()) for word in line]
         done = subprocess.run([line[0], "-sS", "--fail", "-m", "10", *line[1:]], cwd=ROOT,
                               capture_output=True, text=True, timeout=20)
@@ -37,7 +37,7 @@ def test_configuration(start_weir, tmp_path, make_origin):
     file = tmp_path / "weir.yaml"
     file.write_text(text.replace("127.0.0.1:3128", "127.0.0.1:0"))
     weir = start_weir("-c", str(file))
-    done = subprocess.run(["curl", "-sS", "--fail", "-m", "10", "-x", f"http://{weir.address}",
+    done = subprocess.run(["curl", "-sS", "--fail", "-m", "10", "-x", "http://%s:%d" % weir.address,
                            make_origin().url()], capture_output=True, text=True, timeout=20)
     assert done.returncode == 0, done.stderr
 
