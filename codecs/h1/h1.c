@@ -167,8 +167,8 @@ static void server_close(weir_channel *channel)
     if (!h1->channel)
         return;
     /* What has not left would count as the next exchange's; its origin may never read it. */
-    bool left = !h1->waiting && !h1->passed;
-    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE && left;
+    bool all_left = !h1->waiting && !h1->passed;
+    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE && all_left;
     h1->channel = NULL;
     if (!whole)
         h1_api->close(connection, WEIR_CLOSE_RESET, WEIR_CANCELLED);
