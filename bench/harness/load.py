@@ -22,6 +22,7 @@ class ExactLoad:
     """Keep-alive connections that stay open from one batch to the next, until close()."""
 
     def __init__(self, lab, proxy, connections, path="/body"):
+        self.proxy = proxy
         self.process = lab.start(
             [lab.tool("load"), "-c", str(connections), "-l", str(proxy.origin.body_length),
              f"127.0.0.1:{proxy.port}", proxy.target(path)],
@@ -35,7 +36,7 @@ class ExactLoad:
         line = self.process.stdout.readline()
         if not line:
             self.process.wait()
-            raise Failure(self.process.words())
+            raise Failure(f"{self.process.words()}; {self.proxy.state()}")
         return json.loads(line)
 
     def close(self):

@@ -216,6 +216,12 @@ class Proxy:
     def target(self, path):
         return f"http://127.0.0.1:{self.origin.port}{path}" if self.forward else path
 
+    def state(self):
+        """For a failure's message: whether it still runs, and the last that it said."""
+        code = self.process.poll()
+        running = "the proxy runs" if code is None else f"the proxy ended with code {code}"
+        return f"{running}, its last words: {self.process.words()[-300:] or 'none'}"
+
     def cpu_seconds(self):
         return readings.cpu_seconds(self.process.pid)
 

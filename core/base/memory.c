@@ -133,6 +133,19 @@ weir_string arena_copy(struct arena *arena, weir_string string)
     return (weir_string){copy, string.length};
 }
 
+weir_string arena_join(struct arena *arena, const weir_string *parts, size_t count)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++)
+        length += parts[i].length;
+    char *bytes = arena_allocate(arena, length), *at = bytes;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, parts[i].bytes, parts[i].length);
+        at += parts[i].length;
+    }
+    return (weir_string){bytes, length};
+}
+
 weir_string arena_format(struct arena *arena, const char *format, ...)
 {
     va_list arguments, again;

@@ -28,7 +28,9 @@ void arena_deinit(struct arena *arena); /* frees all blocks but the first */
 void arena_pool_deinit(void);           /* frees what this thread keeps for reuse */
 void *arena_allocate_slow(struct arena *arena, size_t size);
 weir_string arena_copy(struct arena *arena, weir_string string);
-/* printf into the arena. */
+/* The parts one behind the other. */
+weir_string arena_join(struct arena *arena, const weir_string *parts, size_t count);
+/* printf into the arena: for what is rare. */
 weir_string arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

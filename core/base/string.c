@@ -10,6 +10,8 @@ bool string_equal_nocase(weir_string a, weir_string b)
 {
     if (a.length != b.length)
         return false;
+    if (!memcmp(a.bytes, b.bytes, a.length)) /* what is usual */
+        return true;
     for (size_t i = 0; i < a.length; i++)
         if (character_lower(a.bytes[i]) != character_lower(b.bytes[i]))
             return false;

@@ -61,10 +61,20 @@ static int candidate(weir_string name)
     }
 }
 
+/* Known names are lower-case letters and hyphens, and a field's name is a token: for those setting
+ * bit 5 is the same as lowering. */
+static bool is_known(weir_string name, weir_string lower)
+{
+    size_t i = 0;
+    while (i < name.length && (name.bytes[i] | 0x20) == lower.bytes[i])
+        i++;
+    return i == name.length;
+}
+
 enum field_id field_intern(weir_string name)
 {
-    int index = candidate(name);
-    if (index < 0 || !string_equal_nocase(name, known[index].name))
+    int index = name.length ? candidate(name) : -1;
+    if (index < 0 || !is_known(name, known[index].name))
         return FIELD_OTHER;
     return known[index].id;
 }

@@ -71,21 +71,22 @@ static void remove_hop_by_hop(struct head *head)
     }
 }
 
+static int last_via(const struct head *head)
+{
+    for (uint32_t i = head->count; i > 0; i--)
+        if (head->ids[i - 1] == FIELD_VIA)
+            return (int)i - 1;
+    return -1;
+}
+
 /* Appends to the last Via, so that the order of the hops stays, or adds one. */
 static void add_via(struct head *head, weir_string via_name)
 {
-    weir_string version = head->view.version;
-    int last = -1;
-    for (int i = head_find(head, FIELD_VIA, 0); i >= 0;
-         i = head_find(head, FIELD_VIA, (uint32_t)i + 1))
-        last = i;
-    weir_string value =
-        last < 0
-            ? arena_format(head->arena, "%.*s %.*s", (int)version.length, version.bytes,
-                           (int)via_name.length, via_name.bytes)
-            : arena_format(head->arena, "%.*s, %.*s %.*s", (int)head->fields[last].value.length,
-                           head->fields[last].value.bytes, (int)version.length, version.bytes,
-                           (int)via_name.length, via_name.bytes);
+    int last = last_via(head);
+    weir_string before = last < 0 ? (weir_string){"", 0} : head->fields[last].value;
+    weir_string comma = last < 0 ? (weir_string){"", 0} : WEIR_STRING(", ");
+    weir_string parts[] = {before, comma, head->view.version, WEIR_STRING(" "), via_name};
+    weir_string value = arena_join(head->arena, parts, sizeof parts / sizeof *parts);
     if (last < 0)
         head_append(head, WEIR_STRING("Via"), value);
     else

@@ -108,7 +108,7 @@ static void on_head(struct client *client)
     const char *wrong = number[0] ? plan_check_head(plan, RESPONSE, reader->line.bytes,
                                                     reader->line.length) : NULL;
     if (wrong)
-        violated(FIELDS_KEPT, plan->number, "%s: %s", wrong, reader->line.bytes);
+        violated(FIELDS_KEPT, plan->number, "%s:\n%s", wrong, reader->line.bytes);
     enum delivery delivery = reader_delivery(reader, false, &length);
     if (!strcmp(plan->method, "HEAD") || client->status == 204 || client->status == 304)
         delivery = BODY_NONE;
@@ -135,7 +135,8 @@ static void on_complete(struct client *client, size_t left)
 {
     struct plan *plan = client->peer.plan;
     struct direction *in = &plan->ways[RESPONSE];
-    if (left)
+    bool eager = plan->eager && client->peer.writer.direction->sent; /* taken for a request */
+    if (left && !eager)
         violated(OWN_ANSWER, plan->number, "%zu bytes follow the answer", left);
     if (client->from_origin)
         account_arrive(plan, RESPONSE,
@@ -254,7 +255,8 @@ static void begin(struct client *client, struct plan *plan)
     peer->writing = true;
     peer->writer.held = plan->tunnel && !plan->eager;
     peer->end->impatient = !plan->tunnel; /* until the request is out: it may be refused */
-    peer->end->lost = sabotage(EVERY_EXCHANGE_ENDS, 5);
+    if (sabotage(EVERY_EXCHANGE_ENDS, 5))
+        peer->end->lost = plan->may_fail = plan->may_break = true;
     event_set(&client->too_long, EXCHANGE_US_MOST);
     write_some(client);
 }

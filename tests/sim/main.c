@@ -25,7 +25,7 @@
 #include "tests/sim/client.h"
 #include "tests/sim/origin.h"
 
-enum { CLIENTS = 24, MAIN_DICE = 0 };
+enum { CLIENTS = 24, NETWORK_DICE = 0, DRAIN_US_MOST = 300 * 1000 * 1000 };
 
 static char proxy_address[] = "127.0.0.1:3128";
 
@@ -47,9 +47,19 @@ static struct snapshot make_snapshot(void)
     };
 }
 
+static struct event drained_too_late;
+
+static void fire_drained_too_late(struct event *event)
+{
+    (void)event;
+    violated(NOTHING_LEFT, 0, "weir has not ended %d s after it was told to", DRAIN_US_MOST / 1000000);
+}
+
 static void drain(void *user)
 {
     happened("all exchanges are over", 0, 0);
+    event_init(&drained_too_late, fire_drained_too_late);
+    event_set(&drained_too_late, DRAIN_US_MOST);
     worker_drain(user);
 }
 
@@ -211,7 +221,7 @@ int main(int count, char **arguments)
     printf("seed %" PRIu64 ", %" PRIu64 " exchanges, faults %s\n", simulation.seed,
            simulation.exchanges, simulation.faults ? "all" : "none");
     fflush(stdout);
-    simulation.dice = dice_of(simulation.seed, MAIN_DICE);
+    simulation.dice = dice_of(simulation.seed, NETWORK_DICE);
     run();
     printf("%.0f virtual seconds in %.1f s, trace %016" PRIx64 "\n",
            (double)simulation.now_us / 1e6, seconds() - start, simulation.hash);

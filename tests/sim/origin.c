@@ -15,6 +15,7 @@ struct origin {
     struct peer peer;
     struct plan *coming; /* its request was written by weir, and not read yet */
     uint32_t served;
+    uint32_t head_length; /* of the answer's head */
     bool finished; /* said that it will send no more; waits for the other side's end */
 };
 
@@ -40,9 +41,7 @@ static void reset(struct origin *origin)
 
 static bool head_is_out(const struct origin *origin)
 {
-    const struct writer *writer = &origin->peer.writer;
-    return origin->peer.writing && (writer->text_at == writer->text.length || writer->complete ||
-                                    writer->direction->sent);
+    return origin->peer.writing && origin->peer.written >= origin->head_length;
 }
 
 /* Goes in the middle. Whether weir may send the request again depends on what it can know. */
@@ -65,7 +64,7 @@ static bool fail(struct origin *origin)
 {
     struct plan *plan = origin->peer.plan;
     if ((plan->fault != ORIGIN_RESETS && plan->fault != ORIGIN_LEAVES) ||
-        origin->peer.moved < plan->fault_at)
+        origin->peer.moved < plan->fault_at || (plan->ways[RESPONSE].ended && !plan->tunnel))
         return false;
     plan->may_fail = true;
     if (plan->tunnel || head_is_out(origin))
@@ -154,6 +153,7 @@ static void start_answer(struct origin *origin)
         other.number++;
         plan_head(&other, RESPONSE, &writer->text);
     }
+    origin->head_length = writer->text.length;
     event_set(&origin->peer.act, dice_size(&simulation.dice, THINK_US_MOST));
 }
 
@@ -193,7 +193,7 @@ static bool on_head(struct origin *origin)
     const char *wrong = plan ? plan_check_head(plan, REQUEST, reader->line.bytes,
                                                    reader->line.length) : "it has no number";
     if (wrong)
-        violated(FIELDS_KEPT, plan ? plan->number : 0, "%s: %s", wrong, reader->line.bytes);
+        violated(FIELDS_KEPT, plan ? plan->number : 0, "%s:\n%s", wrong, reader->line.bytes);
     if (origin->finished) { /* closed it while idle */
         reset(origin);
         return true;

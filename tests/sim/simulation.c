@@ -32,12 +32,16 @@ const struct invariant_text invariant_texts[INVARIANTS] = {
 
 void violated(enum invariant invariant, uint64_t exchange, const char *format, ...)
 {
+    char text[8192];
     va_list arguments;
-    fflush(stdout);
-    fprintf(stderr, "violated: %s: ", invariant_texts[invariant].name);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    for (char *at = text; *at; at++)
+        if (*at != '\n' && (*at < ' ' || *at > '~'))
+            *at = '?';
+    fflush(stdout);
+    fprintf(stderr, "violated: %s: %s", invariant_texts[invariant].name, text);
     fprintf(stderr, "\n  at %.6f s", (double)simulation.now_us / 1e6);
     if (exchange)
         fprintf(stderr, ", exchange %" PRIu64, exchange);
