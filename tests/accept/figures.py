@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Judges the figures of bench/run and of bench/mark against what the first step promises.
+"""Judges the figures of bench/run against what the first step promises.
 
-usage: figures.py FOLDER   (with syscalls.json, floor.json, instructions.json and mark.txt)
+usage: figures.py FOLDER   (with mark.json, syscalls.json, instructions.json and floor.json)
 Prints a line for each figure; exit status 1 when one is missing or too high.
 """
 import json
@@ -39,12 +39,12 @@ def instructions(text):
 
 
 def mark(text):
-    count = float(re.search(r"([\d.]+) (?:\w+ )?instructions", text)[1])
+    count = json.loads(text)["instructions_per_mark"]
     return count < MARK_INSTRUCTIONS_MOST, f"{count:g} instructions per mark and step"
 
 
-FIGURES = {"syscalls.json": syscalls, "floor.json": floor, "instructions.json": instructions,
-           "mark.txt": mark}
+FIGURES = {"mark.json": mark, "syscalls.json": syscalls, "instructions.json": instructions,
+           "floor.json": floor}
 
 
 def judge(folder, name, judgement):
