@@ -10,7 +10,7 @@ bool string_equal_nocase(weir_string a, weir_string b)
 {
     if (a.length != b.length)
         return false;
-    if (!memcmp(a.bytes, b.bytes, a.length)) /* what is usual */
+    if (!a.length || !memcmp(a.bytes, b.bytes, a.length)) /* what is usual */
         return true;
     for (size_t i = 0; i < a.length; i++)
         if (character_lower(a.bytes[i]) != character_lower(b.bytes[i]))
@@ -25,7 +25,7 @@ bool string_to_number(weir_string string, uint64_t most, uint64_t *number)
         return false;
     for (size_t i = 0; i < string.length; i++) {
         unsigned digit = (unsigned char)string.bytes[i] - '0';
-        if (digit > 9 || value > most / 10 || value * 10 > most - digit)
+        if (digit > 9 || digit > most || value > (most - digit) / 10)
             return false;
         value = value * 10 + digit;
     }

@@ -12,7 +12,7 @@
 
 static inline bool string_equal(weir_string a, weir_string b)
 {
-    return a.length == b.length && !memcmp(a.bytes, b.bytes, a.length);
+    return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
 }
 
 static inline weir_string string_of(const char *text)
