@@ -302,25 +302,6 @@ static void proceed_to_close(struct tcp *tcp)
     }
 }
 
-static void watch_flush(struct tcp *tcp)
-{
-    tcp->unsent_bytes = tcp->outgoing.bytes - tcp->writing_bytes +
-                        uv_stream_get_write_queue_size((uv_stream_t *)&tcp->handle);
-    wheel_set(loop_wheel(tcp->loop), &tcp->linger, loop_now_ms(tcp->loop) + FLUSH_STALL_MS);
-}
-
-static void on_linger_expired(struct wheel_entry *entry)
-{
-    struct tcp *tcp = CONTAINER(entry, struct tcp, linger);
-    uint64_t unsent_bytes = tcp->unsent_bytes;
-    if (tcp->closing == FLUSHING) {
-        watch_flush(tcp);
-        if (tcp->unsent_bytes != unsent_bytes)
-            return;
-    }
-    close_now(tcp);
-}
-
 static void close_with_reset(struct tcp *tcp)
 {
     if (tcp->closing == CLOSED)
@@ -333,6 +314,26 @@ static void close_with_reset(struct tcp *tcp)
             setsockopt(fd, SOL_SOCKET, SO_LINGER, &zero, sizeof zero);
     }
     close_now(tcp);
+}
+
+static void watch_flush(struct tcp *tcp)
+{
+    tcp->unsent_bytes = tcp->outgoing.bytes - tcp->writing_bytes +
+                        uv_stream_get_write_queue_size((uv_stream_t *)&tcp->handle);
+    wheel_set(loop_wheel(tcp->loop), &tcp->linger, loop_now_ms(tcp->loop) + FLUSH_STALL_MS);
+}
+
+static void on_linger_expired(struct wheel_entry *entry)
+{
+    struct tcp *tcp = CONTAINER(entry, struct tcp, linger);
+    uint64_t unsent_bytes = tcp->unsent_bytes;
+    if (tcp->closing != FLUSHING) {
+        close_now(tcp);
+        return;
+    }
+    watch_flush(tcp);
+    if (tcp->unsent_bytes == unsent_bytes)
+        close_with_reset(tcp); /* what is missing must not look like the end */
 }
 
 /* --- the carrier's operations */
