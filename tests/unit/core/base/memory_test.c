@@ -194,6 +194,19 @@ static void strings_are_copied(void **state)
     arena_deinit(&arena);
 }
 
+static void joins_parts(void **state)
+{
+    _Alignas(8) uint8_t first[16];
+    struct arena arena;
+    arena_init(&arena, first, sizeof first);
+    const weir_string parts[] = {WEIR_STRING("one"), WEIR_STRING(""), WEIR_STRING(", "),
+                                 WEIR_STRING("and a longer one than the block")};
+    assert_true(string_equal(arena_join(&arena, parts, 4),
+                             WEIR_STRING("one, and a longer one than the block")));
+    assert_int_equal(arena_join(&arena, parts, 0).length, 0);
+    arena_deinit(&arena);
+}
+
 static void formats_of_any_length(void **state)
 {
     _Alignas(8) uint8_t first[16];
@@ -218,7 +231,8 @@ int main(void)
         TEST(aborts_without_memory),     TEST(everything_is_aligned_and_apart),
         TEST(first_block_costs_nothing), TEST(goes_on_where_more_room_is),
         TEST(blocks_are_used_again),     TEST(not_many_blocks_are_kept),
-        TEST(strings_are_copied),        TEST(formats_of_any_length),
+        TEST(strings_are_copied),        TEST(joins_parts),
+        TEST(formats_of_any_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
