@@ -6,6 +6,7 @@
 #include "core/io/loop.h"
 
 #include <assert.h>
+#include <time.h>
 
 #include "core/base/memory.h"
 #include "core/io/uv_loop.h"
@@ -161,6 +162,14 @@ uint64_t loop_now_us(struct loop *loop)
 {
     (void)loop;
     return uv_hrtime() / 1000;
+}
+
+uint64_t loop_wall_us(struct loop *loop)
+{
+    struct timespec now;
+    (void)loop;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 uv_loop_t *loop_uv(struct loop *loop)

@@ -18,8 +18,9 @@ void loop_stop(struct loop *loop); /* from the loop's own thread */
 void loop_free(struct loop *loop); /* after loop_run() returned */
 struct turn *loop_turn(struct loop *loop);
 struct wheel *loop_wheel(struct loop *loop);
-uint64_t loop_now_ms(struct loop *loop); /* monotonic, as of the start of this turn */
-uint64_t loop_now_us(struct loop *loop); /* monotonic, read now: for timings */
+uint64_t loop_now_ms(struct loop *loop);  /* monotonic, as of the start of this turn */
+uint64_t loop_now_us(struct loop *loop);  /* monotonic, read now: for timings */
+uint64_t loop_wall_us(struct loop *loop); /* since 1970 in UTC, read now: for what people read */
 
 /* [any] Runs call(user) on the loop's thread, soon. Must not be used after loop_run() returned. */
 void loop_post(struct loop *loop, void (*call)(void *user), void *user);

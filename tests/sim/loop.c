@@ -1,4 +1,5 @@
-/* tests/sim/loop.c - core/io/loop.h with virtual time: events in order instead of sockets and clocks */
+/* tests/sim/loop.c - core/io/loop.h with virtual time: events in order instead of sockets and
+ * clocks */
 #include "core/io/loop.h"
 
 #include "core/base/memory.h"
@@ -7,7 +8,7 @@
 enum {
     BATCH_WINDOW_US = 200, /* events so close to each other may be reported by one poll */
     BATCH_MOST = 64,
-    TURN_US_MOST = 20, /* what a turn takes of virtual time */
+    TURN_US_MOST = 20,       /* what a turn takes of virtual time */
     IDLE_TURNS_MOST = 100000 /* turns in a row that leave marks although nothing happens */
 };
 
@@ -195,6 +196,13 @@ uint64_t loop_now_us(struct loop *loop)
     return simulation.now_us;
 }
 
+/* The simulated clock starts on 1 January 2026. */
+uint64_t loop_wall_us(struct loop *loop)
+{
+    (void)loop;
+    return 1767225600000000 + simulation.now_us;
+}
+
 static void fire_post(struct event *event)
 {
     struct post *post = CONTAINER(event, struct post, event);
@@ -214,8 +222,7 @@ void loop_post(struct loop *loop, void (*call)(void *user), void *user)
 }
 
 /* No signal is ever sent here. */
-void loop_on_signal(struct loop *loop, int signal, void (*call)(void *user, int signal),
-                    void *user)
+void loop_on_signal(struct loop *loop, int signal, void (*call)(void *user, int signal), void *user)
 {
     (void)loop, (void)signal, (void)call, (void)user;
 }
