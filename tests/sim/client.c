@@ -60,16 +60,23 @@ static void on_written(struct client *client)
         end_tunnel(client);
     else
         plan->ways[REQUEST].ended = true;
+    if (plan->half_closes)
+        endpoint_finish(client->peer.end);
 }
 
-/* Fails if that is the plan. Nobody is there any more to see how it ends. */
+/* Fails if that is the plan. True: nobody is there any more to see how it ends. */
 static bool fail(struct client *client)
 {
     struct plan *plan = client->peer.plan;
-    if ((plan->fault != CLIENT_RESETS && plan->fault != CLIENT_LEAVES) ||
-        client->peer.moved < plan->fault_at)
+    bool is_planned = plan->fault == CLIENT_RESETS || plan->fault == CLIENT_LEAVES ||
+                      plan->fault == CLIENT_HANGS;
+    if (!is_planned || client->peer.moved < plan->fault_at || client->peer.hangs)
         return false;
     plan->may_fail = plan->may_break = true;
+    if (plan->fault == CLIENT_HANGS) {
+        peer_hang(&client->peer);
+        return false;
+    }
     if (plan->fault == CLIENT_RESETS)
         peer_reset(&client->peer);
     else
@@ -89,6 +96,12 @@ static void write_some(struct client *client)
 
 /* --- the answer */
 
+static bool is_good_failure(const struct plan *plan, uint32_t status)
+{
+    return plan->may_fail && (status == 502 || status == 504 ||
+                              (status == 408 && plan->fault == CLIENT_HANGS));
+}
+
 static void on_head(struct client *client)
 {
     struct plan *plan = client->peer.plan;
@@ -103,14 +116,14 @@ static void on_head(struct client *client)
     happened("client has an answer's head", plan->number, client->status);
     if (number[0] && strtoull(number, NULL, 10) != plan->number)
         violated(OWN_ANSWER, plan->number, "the answer is that of exchange %s", number);
-    if (!client->from_origin && (!plan->may_fail || client->status < 502 || client->status > 504))
+    if (!client->from_origin && !is_good_failure(plan, client->status))
         violated(NO_SPURIOUS_FAILURE, plan->number, "weir answered with %u", client->status);
     const char *wrong = number[0] ? plan_check_head(plan, RESPONSE, reader->line.bytes,
                                                     reader->line.length) : NULL;
     if (wrong)
         violated(FIELDS_KEPT, plan->number, "%s:\n%s", wrong, reader->line.bytes);
     enum delivery delivery = reader_delivery(reader, false, &length);
-    if (!strcmp(plan->method, "HEAD") || client->status == 204 || client->status == 304)
+    if ((!strcmp(plan->method, "HEAD") && client->status != 408) || client->status == 204 || client->status == 304)
         delivery = BODY_NONE;
     if (plan->tunnel && client->status == 200)
         delivery = BODY_UNTIL_CLOSE;
@@ -142,7 +155,7 @@ static void on_complete(struct client *client, size_t left)
         account_arrive(plan, RESPONSE,
                        in->delivery == BODY_CHUNKED ? &client->peer.reader.line : NULL);
     if (client->last || client->until_close || plan->closes[REQUEST] || plan->tunnel ||
-        !writer_done(&client->peer.writer))
+        plan->half_closes || client->peer.hangs || !writer_done(&client->peer.writer))
         peer_leave(&client->peer);
     finish(client);
 }

@@ -63,14 +63,19 @@ static void go(struct origin *origin)
 static bool fail(struct origin *origin)
 {
     struct plan *plan = origin->peer.plan;
-    if ((plan->fault != ORIGIN_RESETS && plan->fault != ORIGIN_LEAVES) ||
-        origin->peer.moved < plan->fault_at || (plan->ways[RESPONSE].ended && !plan->tunnel))
+    bool is_planned = plan->fault == ORIGIN_RESETS || plan->fault == ORIGIN_LEAVES ||
+                      plan->fault == ORIGIN_HANGS;
+    if (!is_planned || origin->peer.moved < plan->fault_at || origin->peer.hangs ||
+        (plan->ways[RESPONSE].ended && !plan->tunnel))
         return false;
     plan->may_fail = true;
     if (plan->tunnel || head_is_out(origin))
         plan->may_break = true;
-    go(origin);
-    return true;
+    if (plan->fault == ORIGIN_HANGS)
+        peer_hang(&origin->peer);
+    else
+        go(origin);
+    return plan->fault != ORIGIN_HANGS;
 }
 
 /* Weir gave up on the exchange: only because of a failure, or when it has its answer. */

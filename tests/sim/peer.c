@@ -3,7 +3,7 @@
 
 #include "core/base/list.h"
 
-enum { PIECE_MOST = 65536, STALL_US_MOST = 4 * 1000 * 1000 };
+enum { PIECE_MOST = 65536, STALL_US_MOST = 4 * 1000 * 1000, HANG_US = 150 * 1000 * 1000 };
 
 static uint8_t piece[PIECE_MOST];
 
@@ -31,13 +31,15 @@ void peer_init(struct peer *peer, enum way out, void (*act)(struct event *event)
 void peer_begin(struct peer *peer, struct plan *plan)
 {
     peer->plan = plan;
-    peer->writing = peer->stalled = false;
+    peer->writing = peer->stalled = peer->hangs = false;
     peer->moved = peer->written = 0;
 }
 
 bool peer_write(struct peer *peer)
 {
     size_t room = endpoint_room(peer->end);
+    if (peer->hangs)
+        return false;
     if (!room) {
         endpoint_want_room(peer->end);
         return false;
@@ -75,6 +77,15 @@ void peer_stall(struct peer *peer)
     peer->stalled = true;
     endpoint_pause(peer->end, true);
     event_set(&peer->resume, dice_below(&simulation.dice, STALL_US_MOST));
+}
+
+void peer_hang(struct peer *peer)
+{
+    happened(peer->out == REQUEST ? "client hangs" : "origin hangs", peer->end->number, 0);
+    peer->hangs = peer->stalled = true;
+    event_clear(&peer->act);
+    endpoint_pause(peer->end, true);
+    event_set(&peer->resume, HANG_US);
 }
 
 static void forget_end(struct peer *peer)

@@ -13,6 +13,7 @@ struct peer {
     struct event resume; /* a stall is over */
     enum way out;        /* what this side sends */
     bool writing; /* `writer` is in use */
+    bool hangs;
     bool stalled; /* once per exchange is enough */
     uint64_t moved, written; /* bytes for this exchange: read and written; written */
 };
@@ -25,6 +26,8 @@ bool peer_write(struct peer *peer);
 ptrdiff_t peer_read(struct peer *peer, const uint8_t **bytes);
 /* Stops reading for a while if that is the plan. */
 void peer_stall(struct peer *peer);
+/* Neither reads nor writes for very long; then reads again. */
+void peer_hang(struct peer *peer);
 /* Closes its end, cleanly if it can. */
 void peer_leave(struct peer *peer);
 void peer_reset(struct peer *peer);

@@ -71,6 +71,7 @@ static void plan_request(struct plan *plan, struct dice *dice)
     if (plan->method[0] == 'P' || dice_percent(dice, 5))
         way->delivery = dice_percent(dice, 50) ? BODY_LENGTH : BODY_CHUNKED;
     plan_way(way, dice);
+    plan->half_closes = dice_percent(dice, 5);
     plan->early = dice_percent(dice, 10) ? (uint32_t)pick(dice, way->length + 1) : UINT32_MAX;
 }
 

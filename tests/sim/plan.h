@@ -17,8 +17,10 @@ enum fault {
     FAULT_NONE,
     CLIENT_RESETS,
     CLIENT_LEAVES, /* closes in the middle */
+    CLIENT_HANGS,  /* neither reads nor writes any more, for longer than weir has patience */
     ORIGIN_RESETS,
     ORIGIN_LEAVES,
+    ORIGIN_HANGS,
     ORIGIN_SILENT, /* never answers */
     ORIGIN_NONSENSE,
     HOST_FAILS /* no such name, refused, silent */
@@ -52,6 +54,7 @@ struct plan {
     bool waits[WAYS];    /* tunnel: the sender ends this direction only after the other has ended */
     uint32_t early;      /* the origin answers after so many bytes of the body */
     bool closes[WAYS];   /* the sender says Connection: close */
+    bool half_closes;    /* the client ends its direction behind the request */
     enum fault fault;
     uint32_t fault_at; /* bytes of everything read and written by the one who fails */
 

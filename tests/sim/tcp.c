@@ -248,7 +248,7 @@ static void fire_later(struct event *event)
         tcp->left_behind = tcp->outgoing.bytes;
         event_set(&tcp->later, FLUSH_STALL_US);
     } else {
-        close_now(tcp, false);
+        close_now(tcp, tcp->closing == FLUSHING);
     }
 }
 
