@@ -34,14 +34,25 @@ typedef struct weir_filter {
     void (*close)(weir_exchange *exchange);
 } weir_filter;
 
+/* A filter's answer to the client. Field names and values are copied; they hold no CR, LF or NUL.
+ * The body may be of any size: the client takes it at its own pace, its buffer is referenced. */
+typedef struct weir_reply {
+    uint32_t size;
+    uint32_t status;          /* 200..599 */
+    const weir_field *fields; /* Content-Type and others, none about how the body is framed */
+    uint32_t count;
+    weir_slice body;
+} weir_reply;
+
 /* query("weir.filter/0"). All [worker], only inside a hook. */
 typedef struct weir_filter_host {
     uint32_t size;
     /* Heads as they are now; NULL before there is one. */
     const weir_head *(*request_head)(weir_exchange *exchange);
     const weir_head *(*response_head)(weir_exchange *exchange);
-    /* Answers the client with this status and short plain text; copied. */
-    weir_result (*respond)(weir_exchange *exchange, uint32_t status, weir_string text);
+    /* Answers the client; the hook then returns WEIR_RESPOND. WEIR_INVALID: no such status,
+     * answered before, or the response head is out. */
+    weir_result (*respond)(weir_exchange *exchange, const weir_reply *reply);
 } weir_filter_host;
 
 #ifdef __cplusplus

@@ -12,6 +12,8 @@
 #include "core/io/carrier.h"
 #include "core/io/wheel.h"
 
+struct filter_chain; /* core/exchange */
+
 struct connection {
     weir_connection public;
     const weir_protocol *protocol;
@@ -22,6 +24,9 @@ struct connection {
     struct wheel_entry deadline;
     struct link link;     /* in worker->connections */
     struct link channels; /* open ones */
+    /* Of a client's connection: the filters of its exchanges, set by who opened it; NULL: the
+     * standard ones. */
+    const struct filter_chain *chain;
     bool closing;
     /* Whoever keeps the connection while it is idle (the pool); told once when it begins to close.
      */

@@ -66,7 +66,7 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     TRACE();
     x->worker = worker;
     x->snapshot = worker->snapshot;
-    x->chain = current_chain;
+    x->chain = connection->chain ? connection->chain : current_chain;
     x->start_us = loop_now_us(worker->loop);
     mark_init(&x->mark, exchange_step);
     mark_init(&x->dead, exchange_free);
@@ -126,7 +126,7 @@ static void answer_for_filter(struct exchange *x, weir_answer answer)
         return;
     }
     make_way_for_answer(x);
-    reply_with(&x->server, x->filter_status, x->filter_text);
+    reply_with(&x->server, x->reply, &x->reply_body);
 }
 
 /* --- the request, on its way to a server */
@@ -373,6 +373,7 @@ static void exchange_free(struct mark *mark)
     struct worker *worker = x->worker;
     turn_unmark(worker->turn, TURN_EXCHANGES, &x->mark);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, -1);
+    buffer_release(x->reply_body.owner);
     arena_deinit(&x->arena);
     if (worker->free_exchange_count == EXCHANGES_KEPT) {
         memory_free(x);

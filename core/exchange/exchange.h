@@ -36,12 +36,13 @@ struct exchange {
     struct attempt attempt;
     struct wheel_entry deadline;
     uint64_t active_ms, start_us;
-    uint32_t filter_status; /* a filter's answer, 0: none */
-    weir_string filter_text;
+    struct head *reply; /* a filter's answer; NULL: none */
+    weir_slice reply_body;
     struct exchange *next_free;
 };
 
-/* Sets connection_hooks.on_exchange and the chain that new exchanges use (NULL: an empty one). */
+/* Sets connection_hooks.on_exchange and the standard chain, of exchanges on connections that have
+ * none of their own (NULL: an empty one). */
 void exchange_start(const struct filter_chain *chain);
 /* Frees the exchanges that the worker keeps for reuse. */
 void exchange_worker_deinit(struct worker *worker);

@@ -63,7 +63,7 @@ weir_answer filters_run(struct exchange *exchange, enum filter_hook hook)
     TRACE();
     for (uint32_t i = 0; i < chain->counts[hook]; i++) {
         weir_answer answer = hook_of(chain->lists[hook][i], hook)(public_of(exchange));
-        if (answer == WEIR_RESPOND && exchange->filter_status)
+        if (answer == WEIR_RESPOND && exchange->reply)
             return WEIR_RESPOND;
         if (answer != WEIR_CONTINUE) {
             log_write(LOG_WARNING, "filter %s failed", chain->lists[hook][i]->name);
@@ -90,13 +90,18 @@ static const weir_head *host_response_head(weir_exchange *public)
     return of(public)->response ? &of(public)->response->view : NULL;
 }
 
-static weir_result host_respond(weir_exchange *public, uint32_t status, weir_string text)
+static weir_result host_respond(weir_exchange *public, const weir_reply *reply)
 {
     struct exchange *exchange = of(public);
-    if (status < 200 || status > 599 || exchange->filter_status || exchange->response_sent)
+    if (reply->status < 200 || reply->status > 599 || exchange->reply || exchange->response_sent)
         return WEIR_INVALID;
-    exchange->filter_status = status;
-    exchange->filter_text = arena_copy(&exchange->arena, text);
+    exchange->reply = head_new(&exchange->arena);
+    exchange->reply->view.status = reply->status;
+    for (uint32_t i = 0; i < reply->count; i++)
+        head_append(exchange->reply, arena_copy(&exchange->arena, reply->fields[i].name),
+                    arena_copy(&exchange->arena, reply->fields[i].value));
+    exchange->reply_body = reply->body;
+    buffer_reference(reply->body.owner);
     return WEIR_OK;
 }
 

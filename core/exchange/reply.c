@@ -99,14 +99,17 @@ static weir_string reason_of(uint32_t status)
         weir_string reason;
     } reasons[] = {
         {200, WEIR_STRING("OK")},
+        {204, WEIR_STRING("No Content")},
         {400, WEIR_STRING("Bad Request")},
         {401, WEIR_STRING("Unauthorized")},
         {403, WEIR_STRING("Forbidden")},
         {404, WEIR_STRING("Not Found")},
+        {405, WEIR_STRING("Method Not Allowed")},
         {407, WEIR_STRING("Proxy Authentication Required")},
         {408, WEIR_STRING("Request Timeout")},
         {413, WEIR_STRING("Content Too Large")},
         {414, WEIR_STRING("URI Too Long")},
+        {422, WEIR_STRING("Unprocessable Content")},
         {429, WEIR_STRING("Too Many Requests")},
         {431, WEIR_STRING("Request Header Fields Too Large")},
         {500, WEIR_STRING("Internal Server Error")},
@@ -123,19 +126,17 @@ static weir_string reason_of(uint32_t status)
     return (weir_string){"", 0};
 }
 
-static void deliver(struct channel *channel, struct head *head, weir_string text)
+void reply_with(struct channel *channel, struct head *head, const weir_slice *body)
 {
     channel->operations = &local_operations;
     head->view.kind = WEIR_REQUEST;
     head->view.version = WEIR_STRING("1.1");
-    head->view.content_length = (int64_t)text.length;
+    head->view.content_length = (int64_t)body->length;
     head->view.reason = reason_of(head->view.status);
-    head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/plain"));
     head_append(head, WEIR_STRING("Content-Length"),
-                arena_format(channel->arena, "%zu", text.length));
+                arena_format(channel->arena, "%zu", body->length));
     channel_deliver_head(channel, &head->view);
-    weir_slice body = {(const uint8_t *)text.bytes, text.length, NULL};
-    channel_deliver_data(channel, &body, WEIR_END);
+    channel_deliver_data(channel, body, WEIR_END);
 }
 
 void reply_for_cause(struct channel *channel, weir_result cause, weir_string name)
@@ -151,12 +152,7 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     head_append(
         head, WEIR_STRING("Proxy-Status"),
         arena_format(channel->arena, "%.*s; error=%s", (int)name.length, name.bytes, entry->error));
-    deliver(channel, head, (weir_string){entry->text, __builtin_strlen(entry->text)});
-}
-
-void reply_with(struct channel *channel, uint32_t status, weir_string text)
-{
-    struct head *head = head_new(channel->arena);
-    head->view.status = status;
-    deliver(channel, head, arena_copy(channel->arena, text));
+    head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/plain"));
+    reply_with(channel, head,
+               &(weir_slice){(const uint8_t *)entry->text, __builtin_strlen(entry->text), NULL});
 }

@@ -9,8 +9,9 @@
 
 /* Makes the channel (initialised, not attached) answer for that cause. `name` is weir's own. */
 void reply_for_cause(struct channel *channel, weir_result cause, weir_string name);
-/* The same with a given status and text: a filter's answer. */
-void reply_with(struct channel *channel, uint32_t status, weir_string text);
+/* Makes the channel answer with this head, to which what frames the body is added, and this body:
+ * a filter's answer. */
+void reply_with(struct channel *channel, struct head *head, const weir_slice *body);
 
 /* The name of a cause in logs. */
 const char *cause_name(weir_result cause);
