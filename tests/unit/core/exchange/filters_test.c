@@ -1,0 +1,240 @@
+/* tests/unit/core/exchange/filters_test.c - which hook of which filter runs, in which order */
+#include "core/exchange/filters.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/log.h"
+#include "core/base/string.h"
+#include "core/exchange/exchange.h"
+
+static _Alignas(8) uint8_t first_block[256];
+static struct exchange exchange;
+static char visits[256];      /* what ran: the filter's letter and its hook's */
+static const char *answering; /* the visit that answers something else than "go on" */
+static weir_answer answer;
+static uint32_t respond_status; /* respond() with it before answering; 0: not */
+
+static weir_answer visit(char filter, char hook, weir_exchange *public)
+{
+    char name[] = {filter, hook, 0};
+    assert_ptr_equal(public, &exchange);
+    assert_true(strlen(visits) < sizeof visits - 3);
+    strcat(visits, name);
+    strcat(visits, " ");
+    if (!answering || strcmp(answering, name) != 0)
+        return WEIR_CONTINUE;
+    if (respond_status)
+        assert_int_equal(exchange_filter_host.respond(public, respond_status, WEIR_STRING("text")),
+                         WEIR_OK);
+    return answer;
+}
+
+#define FILTER(letter)                                                                             \
+    static weir_answer letter##_open(weir_exchange *x)                                             \
+    {                                                                                              \
+        return visit(#letter[0], 'o', x);                                                          \
+    }                                                                                              \
+    static weir_answer letter##_request(weir_exchange *x)                                          \
+    {                                                                                              \
+        return visit(#letter[0], 'q', x);                                                          \
+    }                                                                                              \
+    static weir_answer letter##_upstream(weir_exchange *x)                                         \
+    {                                                                                              \
+        return visit(#letter[0], 'u', x);                                                          \
+    }                                                                                              \
+    static weir_answer letter##_response(weir_exchange *x)                                         \
+    {                                                                                              \
+        return visit(#letter[0], 's', x);                                                          \
+    }                                                                                              \
+    static void letter##_close(weir_exchange *x)                                                   \
+    {                                                                                              \
+        visit(#letter[0], 'c', x);                                                                 \
+    }                                                                                              \
+    static const weir_filter letter = {.size = sizeof letter,                                      \
+                                       .name = #letter,                                            \
+                                       .open = letter##_open,                                      \
+                                       .request = letter##_request,                                \
+                                       .upstream = letter##_upstream,                              \
+                                       .response = letter##_response,                              \
+                                       .close = letter##_close}
+
+FILTER(a);
+FILTER(b);
+FILTER(c);
+
+static struct filter_chain chain;
+
+static int set_up(void **state)
+{
+    memset(&exchange, 0, sizeof exchange);
+    arena_init(&exchange.arena, first_block, sizeof first_block);
+    exchange.chain = &chain;
+    visits[0] = 0;
+    answering = NULL;
+    answer = WEIR_CONTINUE;
+    respond_status = 0;
+    log_set_level(LOG_ERROR);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    arena_deinit(&exchange.arena);
+    arena_pool_deinit();
+    return 0;
+}
+
+static void build(const weir_filter *first, const weir_filter *second, const weir_filter *third)
+{
+    const weir_filter *filters[] = {first, second, third};
+    filter_chain_build(&chain, filters, third ? 3 : second ? 2 : first ? 1 : 0);
+}
+
+static void run(enum filter_hook hook, weir_answer expected, const char *expected_visits)
+{
+    visits[0] = 0;
+    assert_int_equal(filters_run(&exchange, hook), expected);
+    assert_string_equal(visits, expected_visits);
+}
+
+static void closed(const char *expected_visits)
+{
+    visits[0] = 0;
+    filters_close(&exchange);
+    assert_string_equal(visits, expected_visits);
+}
+
+static void forwards_on_requests_backwards_on_responses(void **state)
+{
+    build(&a, &b, &c);
+    run(HOOK_OPEN, WEIR_CONTINUE, "ao bo co ");
+    run(HOOK_REQUEST, WEIR_CONTINUE, "aq bq cq ");
+    run(HOOK_UPSTREAM, WEIR_CONTINUE, "au bu cu ");
+    run(HOOK_RESPONSE, WEIR_CONTINUE, "cs bs as ");
+    closed("cc bc ac ");
+}
+
+static void no_filters(void **state)
+{
+    build(NULL, NULL, NULL);
+    for (int hook = 0; hook < HOOKS; hook++) {
+        assert_int_equal(chain.counts[hook], 0);
+        run((enum filter_hook)hook, WEIR_CONTINUE, "");
+    }
+    closed("");
+}
+
+static void a_hook_that_is_not_there_is_in_no_list(void **state)
+{
+    static const weir_filter only_request = {.size = sizeof only_request, .request = a_request};
+    static const weir_filter only_response = {.size = sizeof only_response, .response = b_response};
+    build(&only_request, &c, &only_response);
+    for (int hook = 0; hook < HOOKS; hook++)
+        assert_int_equal(chain.counts[hook], hook == HOOK_REQUEST || hook == HOOK_RESPONSE ? 2 : 1);
+    run(HOOK_OPEN, WEIR_CONTINUE, "co ");
+    run(HOOK_REQUEST, WEIR_CONTINUE, "aq cq ");
+    run(HOOK_UPSTREAM, WEIR_CONTINUE, "cu ");
+    run(HOOK_RESPONSE, WEIR_CONTINUE, "bs cs ");
+    closed("cc ");
+}
+
+static void as_many_as_there_may_be(void **state)
+{
+    const weir_filter *filters[CHAIN_FILTERS_MOST];
+    for (int i = 0; i < CHAIN_FILTERS_MOST; i++)
+        filters[i] = i ? &b : &a;
+    filters[CHAIN_FILTERS_MOST - 1] = &c;
+    filter_chain_build(&chain, filters, CHAIN_FILTERS_MOST);
+    for (int hook = 0; hook < HOOKS; hook++)
+        assert_int_equal(chain.counts[hook], CHAIN_FILTERS_MOST);
+    filters_run(&exchange, HOOK_REQUEST);
+    assert_int_equal(strlen(visits), 3 * CHAIN_FILTERS_MOST);
+    assert_memory_equal(visits, "aq bq ", 6);
+    visits[0] = 0;
+    filters_run(&exchange, HOOK_RESPONSE);
+    assert_memory_equal(visits, "cs bs ", 6);
+}
+
+static void an_answer_ends_the_run(void **state)
+{
+    build(&a, &b, &c);
+    answering = "bq";
+    answer = WEIR_RESPOND;
+    respond_status = 403;
+    run(HOOK_REQUEST, WEIR_RESPOND, "aq bq ");
+    assert_int_equal(exchange.filter_status, 403);
+    assert_true(string_equal(exchange.filter_text, WEIR_STRING("text")));
+}
+
+static void a_failure_ends_the_run(void **state)
+{
+    static const weir_answer failures[] = {WEIR_FAIL, -5, 2, 100};
+    build(&a, &b, &c);
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        answering = "bs";
+        answer = failures[i];
+        run(HOOK_RESPONSE, WEIR_FAIL, "cs bs ");
+        assert_int_equal(exchange.filter_status, 0);
+    }
+}
+
+static void to_respond_without_an_answer_is_a_failure(void **state)
+{
+    build(&a, &b, &c);
+    answering = "aq";
+    answer = WEIR_RESPOND;
+    run(HOOK_REQUEST, WEIR_FAIL, "aq ");
+}
+
+static void respond_takes_one_final_answer(void **state)
+{
+    weir_exchange *public = (weir_exchange *)&exchange;
+    static const uint32_t wrong[] = {0, 100, 101, 199, 600, 1000};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(exchange_filter_host.respond(public, wrong[i], WEIR_STRING("")),
+                         WEIR_INVALID);
+    char text[] = "first";
+    exchange.response_sent = true;
+    assert_int_equal(exchange_filter_host.respond(public, 200, string_of(text)), WEIR_INVALID);
+    exchange.response_sent = false;
+    assert_int_equal(exchange_filter_host.respond(public, 200, string_of(text)), WEIR_OK);
+    text[0] = 'X'; /* it was copied */
+    assert_int_equal(exchange_filter_host.respond(public, 599, WEIR_STRING("")), WEIR_INVALID);
+    assert_int_equal(exchange.filter_status, 200);
+    assert_true(string_equal(exchange.filter_text, WEIR_STRING("first")));
+}
+
+static void heads_as_they_are_now(void **state)
+{
+    weir_exchange *public = (weir_exchange *)&exchange;
+    exchange.request = head_new(&exchange.arena);
+    assert_ptr_equal(exchange_filter_host.request_head(public), &exchange.request->view);
+    assert_null(exchange_filter_host.response_head(public));
+    exchange.response = head_new(&exchange.arena);
+    assert_ptr_equal(exchange_filter_host.response_head(public), &exchange.response->view);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(forwards_on_requests_backwards_on_responses),
+        TEST(no_filters),
+        TEST(a_hook_that_is_not_there_is_in_no_list),
+        TEST(as_many_as_there_may_be),
+        TEST(an_answer_ends_the_run),
+        TEST(a_failure_ends_the_run),
+        TEST(to_respond_without_an_answer_is_a_failure),
+        TEST(respond_takes_one_final_answer),
+        TEST(heads_as_they_are_now),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* tests/unit/core/exchange/reply_test.c - every failure has its answer */
+#include "core/exchange/reply.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/string.h"
+
+static _Alignas(8) uint8_t first_block[1024];
+static struct arena arena;
+static struct turn turn;
+static struct mark owner;
+static struct channel channel;
+
+static void step(struct mark *mark)
+{
+}
+
+static int set_up(void **state)
+{
+    arena_init(&arena, first_block, sizeof first_block);
+    turn_init(&turn);
+    mark_init(&owner, step);
+    channel_init(&channel, &turn, &owner, &arena);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    channel_close(&channel);
+    arena_deinit(&arena);
+    arena_pool_deinit();
+    return 0;
+}
+
+static weir_string value_of(const char *name)
+{
+    weir_string found = {NULL, 0};
+    for (uint32_t i = 0; i < channel.head->count; i++)
+        if (string_equal_nocase(channel.head->fields[i].name, string_of(name))) {
+            assert_null(found.bytes); /* once at most */
+            found = channel.head->fields[i].value;
+        }
+    return found;
+}
+
+static weir_string body(void)
+{
+    weir_slice slice = {0};
+    assert_true(channel.incoming.count <= 1);
+    slice_queue_peek(&channel.incoming, &slice, 1, UINT64_MAX);
+    return (weir_string){(const char *)slice.bytes, slice.length};
+}
+
+/* The channel has a whole answer with that status. */
+static void is_answered(uint32_t status, const char *reason)
+{
+    const weir_head *view = &channel.head->view;
+    uint64_t length;
+    assert_true(channel_open(&channel));
+    assert_true(channel.incoming_ended);
+    assert_true(owner.marked);
+    assert_int_equal(view->kind, WEIR_REQUEST);
+    assert_int_equal(view->status, status);
+    assert_true(string_equal(view->reason, string_of(reason)));
+    assert_true(string_equal(view->version, WEIR_STRING("1.1")));
+    assert_true(string_equal(value_of("Content-Type"), WEIR_STRING("text/plain")));
+    assert_true(string_to_number(value_of("Content-Length"), UINT64_MAX, &length));
+    assert_int_equal(length, body().length);
+    assert_int_equal(view->content_length, body().length);
+}
+
+/* design: what weir says for each cause; RFC 9209 has the names. */
+static const struct {
+    weir_result cause;
+    uint32_t status;
+    const char *reason, *error;
+} answers[] = {
+    {WEIR_DNS_ERROR, 502, "Bad Gateway", "dns_error"},
+    {WEIR_CONNECTION_REFUSED, 502, "Bad Gateway", "connection_refused"},
+    {WEIR_UNROUTABLE, 502, "Bad Gateway", "destination_ip_unroutable"},
+    {WEIR_CONNECTION_TIMEOUT, 504, "Gateway Timeout", "connection_timeout"},
+    {WEIR_CONNECTION_TERMINATED, 502, "Bad Gateway", "connection_terminated"},
+    {WEIR_TRUNCATED, 502, "Bad Gateway", "connection_terminated"},
+    {WEIR_SERVER_PROTOCOL_ERROR, 502, "Bad Gateway", "http_protocol_error"},
+    {WEIR_RESPONSE_TIMEOUT, 504, "Gateway Timeout", "http_response_timeout"},
+    {WEIR_IDLE_TIMEOUT, 504, "Gateway Timeout", "http_response_timeout"},
+    {WEIR_ADDRESS_PROHIBITED, 403, "Forbidden", "destination_ip_prohibited"},
+    {WEIR_DENIED, 403, "Forbidden", "http_request_denied"},
+    {WEIR_LIMIT_REACHED, 503, "Service Unavailable", "connection_limit_reached"},
+    {WEIR_STOPPING, 503, "Service Unavailable", "connection_limit_reached"},
+    {WEIR_MALFORMED, 400, "Bad Request", "http_request_error"},
+    {WEIR_NOT_A_PROXY_REQUEST, 400, "Bad Request", "http_request_error"},
+    {WEIR_HEAD_TIMEOUT, 408, "Request Timeout", "http_request_error"},
+    {WEIR_TARGET_TOO_LONG, 414, "URI Too Long", "http_request_error"},
+    {WEIR_HEAD_TOO_LARGE, 431, "Request Header Fields Too Large", "http_request_error"},
+    {WEIR_VERSION_UNSUPPORTED, 505, "HTTP Version Not Supported", "http_request_error"},
+    {WEIR_NOT_IMPLEMENTED, 501, "Not Implemented", "http_request_error"},
+    {WEIR_LOOP, 508, "Loop Detected", "proxy_loop_detected"},
+    {WEIR_INTERNAL, 500, "Internal Server Error", "proxy_internal_error"},
+    /* These reach a client only by mistake; then it is the proxy that failed. */
+    {WEIR_INVALID, 500, "Internal Server Error", "proxy_internal_error"},
+    {WEIR_GONE, 500, "Internal Server Error", "proxy_internal_error"},
+    {WEIR_UNSUPPORTED, 500, "Internal Server Error", "proxy_internal_error"},
+    {WEIR_CANCELLED, 500, "Internal Server Error", "proxy_internal_error"},
+    {-1000, 500, "Internal Server Error", "proxy_internal_error"},
+};
+
+static void every_cause_has_its_answer(void **state)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        char expected[128] = "weir-7; error=";
+        set_up(state);
+        reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir-7"));
+        is_answered(answers[i].status, answers[i].reason);
+        strcat(expected, answers[i].error);
+        assert_true(string_equal(value_of("Proxy-Status"), string_of(expected)));
+        assert_true(body().length > 5 && body().bytes[body().length - 1] == '\n');
+        tear_down(state);
+    }
+    set_up(state);
+}
+
+/* No value that weir.h has is without an answer, and those with a name of their own have one. */
+static void no_cause_is_forgotten(void **state)
+{
+    for (weir_result cause = WEIR_DNS_ERROR; cause >= WEIR_INTERNAL; cause--) {
+        set_up(state);
+        reply_for_cause(&channel, cause, WEIR_STRING("weir"));
+        assert_true(channel.head->view.status >= 400);
+        if (cause != WEIR_INTERNAL)
+            assert_true(channel.head->view.status != 500);
+        tear_down(state);
+    }
+    set_up(state);
+}
+
+static void names_in_logs(void **state)
+{
+    assert_string_equal(cause_name(WEIR_OK), "ok");
+    assert_string_equal(cause_name(WEIR_CANCELLED), "cancelled");
+    assert_string_equal(cause_name(WEIR_RESET), "reset");
+    assert_string_equal(cause_name(WEIR_DNS_ERROR), "dns_error");
+    assert_string_equal(cause_name(-1000), "proxy_internal_error");
+}
+
+/* Who sends nonsense is not believed about where it ends. */
+static void nonsense_ends_the_connection(void **state)
+{
+    reply_for_cause(&channel, WEIR_MALFORMED, WEIR_STRING("weir"));
+    assert_true(channel.head->view.flags & WEIR_LAST);
+    tear_down(state);
+    set_up(state);
+    reply_for_cause(&channel, WEIR_DENIED, WEIR_STRING("weir"));
+    assert_false(channel.head->view.flags & WEIR_LAST);
+}
+
+static void a_filters_answer(void **state)
+{
+    char text[] = "no\n";
+    reply_with(&channel, 403, string_of(text));
+    text[0] = 'X'; /* it was copied */
+    is_answered(403, "Forbidden");
+    assert_true(string_equal(body(), WEIR_STRING("no\n")));
+    assert_null(value_of("Proxy-Status").bytes);
+}
+
+static void a_filters_empty_answer(void **state)
+{
+    reply_with(&channel, 299, (weir_string){"", 0});
+    is_answered(299, ""); /* no words for it */
+    assert_int_equal(body().length, 0);
+}
+
+/* The request's body may still come: it goes nowhere, and so does an abort. */
+static void takes_whatever_it_is_sent(void **state)
+{
+    weir_slice slice = {(const uint8_t *)"abc", 3, NULL};
+    reply_for_cause(&channel, WEIR_DENIED, WEIR_STRING("weir"));
+    channel.credit = 10;
+    channel_data(&channel, &slice, 1, 3, 0);
+    channel_grant(&channel, body().length);
+    channel_abort(&channel, WEIR_CANCELLED);
+    assert_false(channel_open(&channel));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_cause_has_its_answer),
+        TEST(no_cause_is_forgotten),
+        TEST(names_in_logs),
+        TEST(nonsense_ends_the_connection),
+        TEST(a_filters_answer),
+        TEST(a_filters_empty_answer),
+        TEST(takes_whatever_it_is_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
