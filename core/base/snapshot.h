@@ -1,6 +1,7 @@
 /* core/base/snapshot.h - one immutable configuration; an exchange keeps the one it began with
  *
- * Made by core/process/config.c, read by every worker, never changed once published. */
+ * Made by core/process/config.c, read by every worker, never changed once published. Texts that
+ * nobody wrote are NULL. */
 #ifndef CORE_BASE_SNAPSHOT_H
 #define CORE_BASE_SNAPSHOT_H
 
@@ -9,6 +10,8 @@
 
 #include "abi/protocol.h"
 #include "core/base/log.h"
+
+struct network_list; /* core/io/network.h */
 
 /* A group of servers. The only one in force so far is the one every request goes to. */
 struct upstream_group {
@@ -19,16 +22,47 @@ struct upstream_group {
 };
 
 struct listener_config {
-    char *address; /* "127.0.0.1:3128", as text */
+    char *address; /* "127.0.0.1:3128", "[::]:8443", "unix:/run/weir.sock", as text */
+    struct network_list *allow_clients; /* NULL: whoever can connect */
+    bool open;                          /* said to be meant so, where anybody can connect */
+    bool v6only;                        /* of an IPv6 address: no IPv4 clients */
+    uint32_t mode;                      /* of a unix socket's file */
 };
 
 struct timeouts { /* milliseconds, 0 = none */
     uint32_t connect, response_head, exchange_idle, tunnel_idle;
+    uint32_t body;  /* without a byte of a request's body that the client owes */
+    uint32_t drain; /* for what runs, once weir was told to stop */
+};
+
+struct port_range {
+    uint16_t first, last;
+};
+
+struct port_set {
+    struct port_range *ranges;
+    uint32_t count;
+};
+
+static inline bool ports_contain(const struct port_set *ports, uint16_t port)
+{
+    for (uint32_t i = 0; i < ports->count; i++)
+        if (port >= ports->ranges[i].first && port <= ports->ranges[i].last)
+            return true;
+    return false;
+}
+
+struct access_log_config {
+    bool on;
+    char *format;    /* "common", "combined", "json", or a template, which has a { */
+    char *file;      /* NULL: standard output */
+    uint32_t sample; /* one exchange in so many is logged: 1.. */
 };
 
 struct snapshot {
     uint32_t workers; /* 1.. */
     enum log_level log_level;
+    struct access_log_config access_log;
     struct listener_config *listeners;
     uint32_t listener_count;
     struct upstream_group *upstreams;
@@ -36,6 +70,16 @@ struct snapshot {
     const struct upstream_group *fixed_upstream; /* set: weir is a reverse proxy; else NULL */
     weir_limits limits;
     struct timeouts timeouts;
+    uint32_t connections_max;                                  /* 0 = automatic */
+    uint32_t connections_per_address, requests_per_connection; /* 0 = any number */
+    uint64_t request_body_max;                                 /* bytes, 0 = any */
+    uint32_t body_rate_min;                                    /* bytes per second, 0 = any */
+    struct port_set connect_ports;                             /* where CONNECT may go */
+    struct network_list *deny_addresses;                       /* where nothing may go */
+    char *error_template; /* of weir's own answers, with {status}, {reason} and {text} */
+    char *user, *group;   /* to become after binding */
+    char *pid_file;
+    char *admin;    /* "unix:/run/admin.sock", or an address of loopback with its port */
     char *via_name; /* of this process, unique: how loops are noticed */
 };
 
