@@ -23,13 +23,14 @@ enum h1_sending {
     SEND_LENGTH, /* `send_left` more body bytes */
     SEND_CHUNKS,
     SEND_UNTIL_END,
+    SEND_UPGRADE, /* a request that asks for another protocol: the answer decides */
     SEND_TUNNEL,
     SEND_DONE
 };
 
 struct h1 {
     weir_channel *channel; /* the exchange in progress; NULL: none */
-    llhttp_t parser;       /* of a chunked body being received */
+    struct h1_chunks chunks; /* a chunked body being received */
     enum h1_receiving receiving;
     enum h1_sending sending;
     uint64_t receive_left, send_left;
@@ -39,6 +40,7 @@ struct h1 {
     bool rest_growable;    /* its buffer is ours alone and has the next power of two */
     struct output output;
     size_t waiting, passed; /* body bytes in output; with the carrier, not left yet */
+    size_t discard_left;    /* of a request that was answered early and has not ended */
     bool keep_alive;        /* another exchange may follow this one */
     bool ended;             /* the peer's direction is over */
     bool peer_10;           /* the client speaks HTTP/1.0 */
@@ -63,6 +65,8 @@ void h1_receive(weir_connection *connection, const weir_slice *slice);
 void h1_receive_rest(weir_connection *connection);
 void h1_on_end(weir_connection *connection, uint32_t how);
 void h1_drop_rest(struct h1 *h1);
+/* Client side: nothing is in progress, the next request may come. */
+void h1_await_request(weir_connection *connection);
 /* There is no usable head and nothing more is read: the client is answered, the exchange fails. */
 void h1_report_broken(weir_connection *connection, weir_result error);
 

@@ -8,6 +8,9 @@
 
 #include "codecs/h1/connection.h"
 
+/* How much and how long of a request is read that was answered before it was whole. */
+enum { DISCARD_BYTES_MOST = 1024 * 1024, DISCARD_MS = 2000 };
+
 const weir_host *h1_host;
 const weir_protocol_host *h1_api;
 
@@ -81,7 +84,8 @@ static void h1_timeout(weir_connection *connection)
     struct h1 *h1 = h1_of(connection);
     if (h1->channel)
         return;
-    if (connection->side == WEIR_SERVER_SIDE || !h1->begun) {
+    bool in_head = h1->receiving == RECEIVE_HEAD && h1->begun;
+    if (connection->side == WEIR_SERVER_SIDE || !in_head) {
         h1_api->close(connection, WEIR_CLOSE_FLUSH, WEIR_OK);
         return;
     }
@@ -138,26 +142,39 @@ static void channel_reset(weir_channel *channel, weir_result why)
                   client && !cut_is_hidden(h1) ? WEIR_CLOSE_LINGER : WEIR_CLOSE_RESET, why);
 }
 
+void h1_await_request(weir_connection *connection)
+{
+    h1_of(connection)->receiving = RECEIVE_HEAD;
+    h1_api->deadline(connection, connection->limits->idle_ms);
+}
+
+/* The answer was complete before its request: what is still sent of that is in the way. */
+static bool may_discard(const struct h1 *h1)
+{
+    return h1->receiving == RECEIVE_LENGTH || h1->receiving == RECEIVE_CHUNKS ||
+           h1->receiving == RECEIVE_TRAILERS;
+}
+
 static void client_close(weir_channel *channel)
 {
     weir_connection *connection = channel->connection;
     struct h1 *h1 = h1_of(connection);
     if (!h1->channel)
         return; /* it was reset */
-    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE;
+    bool goes_on = h1->sending == SEND_DONE && h1->keep_alive && !connection->draining;
     h1->channel = NULL;
-    /* Behind an answer that closes, and behind a request nobody read to its end, nothing follows.
-     */
-    if (!whole || !h1->keep_alive || connection->draining) {
-        bool more = !whole || h1->rest.length;
+    if (goes_on && h1->receiving == RECEIVE_DONE) {
+        h1_await_request(connection);
+        if (h1->rest.length || h1->ended)
+            h1_api->wake(connection);
+    } else if (goes_on && !h1->ended && may_discard(h1)) {
+        h1->discard_left = DISCARD_BYTES_MOST;
+        h1_api->deadline(connection, DISCARD_MS);
+    } else {
+        bool more = h1->receiving != RECEIVE_DONE || h1->rest.length;
         uint32_t how = more ? WEIR_CLOSE_LINGER : WEIR_CLOSE_FLUSH;
         h1_api->close(connection, cut_is_hidden(h1) ? WEIR_CLOSE_RESET : how, WEIR_OK);
-        return;
     }
-    h1->receiving = RECEIVE_HEAD;
-    h1_api->deadline(connection, connection->limits->idle_ms);
-    if (h1->rest.length || h1->ended)
-        h1_api->wake(connection);
 }
 
 static void server_close(weir_channel *channel)

@@ -14,6 +14,7 @@ struct collected {
     void (*on_data)(void *user, const uint8_t *bytes, size_t count);
     void *user;
     bool last_chunk;
+    size_t extension_bytes; /* of this chunked body, so far */
 };
 static _Thread_local struct collected collected;
 
@@ -69,8 +70,17 @@ static int cb_body(llhttp_t *parser, const char *at, size_t length)
     return 0;
 }
 
+static int cb_extension(llhttp_t *parser, const char *at, size_t length)
+{
+    (void)parser, (void)at;
+    collected.extension_bytes += length;
+    return collected.extension_bytes > H1_EXTENSION_BYTES ? -1 : 0;
+}
+
 static int cb_chunk_header(llhttp_t *parser)
 {
+    if (parser->content_length > INT64_MAX)
+        return -1;
     if (parser->content_length)
         return 0;
     collected.last_chunk = true;
@@ -84,6 +94,8 @@ static const llhttp_settings_t settings = {
     .on_header_value = cb_value,
     .on_headers_complete = cb_pause,
     .on_body = cb_body,
+    .on_chunk_extension_name = cb_extension,
+    .on_chunk_extension_value = cb_extension,
     .on_chunk_header = cb_chunk_header,
     .on_message_complete = cb_pause,
 };
@@ -113,11 +125,9 @@ static bool names_a_version(const uint8_t *bytes, size_t count)
 {
     const uint8_t *end = memchr(bytes, '\n', count);
     size_t length = end ? (size_t)(end - bytes) : count;
-    if (length && bytes[length - 1] == '\r')
-        length--;
-    if (length < 9)
+    if (length < 10 || bytes[length - 1] != '\r')
         return false;
-    const char *version = (const char *)bytes + length - 9;
+    const char *version = (const char *)bytes + length - 10;
     return !memcmp(version, " HTTP/", 6) && digit(version[6]) && version[7] == '.' &&
            digit(version[8]);
 }
@@ -254,7 +264,7 @@ static bool chunked_alone(void)
 }
 
 /* RFC 9112 6.3, for what both kinds of message share. False: it can be read in two ways. */
-static bool find_framing(const llhttp_t *parser, struct h1_head *result, enum h1_framing without)
+static bool find_framing(llhttp_t *parser, struct h1_head *result, enum h1_framing without)
 {
     bool coded = parser->flags & (F_TRANSFER_ENCODING | F_CHUNKED);
     bool counted = parser->flags & F_CONTENT_LENGTH;
@@ -263,6 +273,7 @@ static bool find_framing(const llhttp_t *parser, struct h1_head *result, enum h1
     if (coded && (counted || !chunked_alone() || result->http_10))
         return false;
     if (coded) {
+        parser->flags |= F_CHUNKED; /* llhttp does not see it behind a trailing tab */
         result->framing = H1_CHUNKED;
         return true;
     }
@@ -329,9 +340,11 @@ static bool split_absolute(weir_string target, weir_head *head)
     head->scheme = (weir_string){target.bytes, (size_t)(colon - target.bytes)};
     head->authority = (weir_string){authority, (size_t)(path - authority)};
     head->path = path == end ? WEIR_STRING("/") : (weir_string){path, (size_t)(end - path)};
+    if (path == end && equal(head->method, WEIR_STRING("OPTIONS")))
+        head->path = WEIR_STRING("*"); /* RFC 9112 3.2.4 */
     if (path < end && *path == '?')
         head->path = slash_before(head->path, head);
-    return head->path.length && head->path.bytes[0] == '/';
+    return head->path.length && (head->path.bytes[0] == '/' || head->path.bytes[0] == '*');
 }
 
 static void lower_known_scheme(weir_string *scheme)
@@ -340,6 +353,40 @@ static void lower_known_scheme(weir_string *scheme)
         *scheme = WEIR_STRING("http");
     else if (scheme->length == 5 && equal_nocase(*scheme, "https"))
         *scheme = WEIR_STRING("https");
+}
+
+/* RFC 9112 3: one space on either side of the target, which llhttp does not insist on. */
+static bool single_spaces(weir_string method)
+{
+    const char *end = collected.target.bytes + collected.target.length;
+    return method.bytes + method.length + 1 == collected.target.bytes &&
+           !memcmp(end, " HTTP/", 6);
+}
+
+/* uri-host [ ":" port ] of RFC 9110 7.2; may be empty. */
+static bool host_is_valid(weir_string host)
+{
+    for (size_t i = 0; i < host.length; i++) {
+        uint8_t c = (uint8_t)host.bytes[i];
+        if (c <= 0x20 || c >= 0x7f || strchr("\"#/<>?@\\^`{|}", c))
+            return false;
+    }
+    return true;
+}
+
+/* What a request asks to switch to, as far as weir passes it on: HTTP/2 is not tunnelled past
+ * whoever looks at HTTP, and a body would leave it open what belongs to which protocol. */
+static weir_string wanted_protocol(const llhttp_t *parser, enum h1_framing framing)
+{
+    bool several = false;
+    const weir_field *upgrade = only_field("upgrade", 7, &several);
+    weir_string none = {"", 0};
+    if (!upgrade || several || !(parser->flags & F_CONNECTION_UPGRADE) || framing != H1_NO_BODY)
+        return none;
+    for (size_t i = 0; i + 1 < upgrade->value.length; i++)
+        if ((upgrade->value.bytes[i] | 0x20) == 'h' && upgrade->value.bytes[i + 1] == '2')
+            return none;
+    return upgrade->value;
 }
 
 static bool fill_target(weir_head *head, weir_string host)
@@ -362,7 +409,7 @@ static bool fill_target(weir_head *head, weir_string host)
     return true;
 }
 
-static enum h1_parsed fill_request(const llhttp_t *parser, weir_string method, const uint8_t *bytes)
+static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const uint8_t *bytes)
 {
     struct h1_head *result = &collected.result;
     bool several = false;
@@ -371,7 +418,8 @@ static enum h1_parsed fill_request(const llhttp_t *parser, weir_string method, c
     fill_common(parser, bytes);
     result->head.method = method;
     const weir_field *host = only_field("host", 4, &several);
-    if (several || (!host && !result->http_10))
+    if (several || (host ? !host_is_valid(host->value) : !result->http_10) ||
+        !single_spaces(method))
         return broken(WEIR_MALFORMED);
     if (equal(method, WEIR_STRING("CONNECT")))
         result->head.kind = WEIR_TUNNEL;
@@ -384,6 +432,11 @@ static enum h1_parsed fill_request(const llhttp_t *parser, weir_string method, c
             return broken(WEIR_MALFORMED);
         result->framing = H1_TUNNEL;
     }
+    result->head.protocol = wanted_protocol(parser, result->framing);
+    if (result->head.protocol.length && !result->http_10)
+        result->framing = H1_TUNNEL; /* or the next request, if the answer says no */
+    else
+        result->head.protocol = (weir_string){"", 0};
     result->head.flags = result->framing == H1_NO_BODY ? WEIR_END : 0;
     return H1_DONE;
 }
@@ -421,6 +474,10 @@ enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bo
     fill_common(parser, bytes);
     head->head.status = parser->status_code;
     head->head.reason = collected.reason;
+    bool several = false;
+    const weir_field *upgrade = only_field("upgrade", 7, &several);
+    if (head->head.status == 101 && upgrade)
+        head->head.protocol = upgrade->value;
     if (!find_framing(parser, head, H1_UNTIL_END))
         return broken(WEIR_MALFORMED);
     if (no_body || never_has_body(head->head.status))
@@ -433,10 +490,12 @@ enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bo
 
 /* --- chunked bodies */
 
-enum h1_parsed h1_parse_chunks(llhttp_t *parser, const uint8_t *bytes, size_t count,
+enum h1_parsed h1_parse_chunks(struct h1_chunks *chunks, const uint8_t *bytes, size_t count,
                                void (*on_data)(void *user, const uint8_t *bytes, size_t count),
                                void *user, size_t *consumed)
 {
+    llhttp_t *parser = &chunks->parser;
+    collected.extension_bytes = chunks->extension_bytes;
     collected.on_data = on_data;
     collected.user = user;
     collected.last_chunk = false;
@@ -444,6 +503,7 @@ enum h1_parsed h1_parse_chunks(llhttp_t *parser, const uint8_t *bytes, size_t co
         llhttp_resume(parser);
     llhttp_errno_t rc = llhttp_execute(parser, (const char *)bytes, count);
     *consumed = count;
+    chunks->extension_bytes = (uint32_t)collected.extension_bytes;
     if (rc == HPE_OK)
         return H1_MORE;
     if (rc != HPE_PAUSED || !collected.last_chunk)

@@ -11,6 +11,7 @@
 #include "abi/protocol.h"
 
 enum { H1_FIELDS_MOST = 256, H1_TARGET_BYTES = 65536 };
+enum { H1_EXTENSION_BYTES = 16384 /* of chunk extensions in one body: RFC 9112 7.1.1 */ };
 
 enum h1_framing { H1_NO_BODY, H1_LENGTH, H1_CHUNKED, H1_UNTIL_END, H1_TUNNEL };
 
@@ -40,9 +41,15 @@ bool h1_head_is_whole(const uint8_t *bytes, size_t count, size_t *scanned);
 /* WEIR_OK, or why a head that has come so far, whole or not, is too large to be read on. */
 weir_result h1_head_size_error(const weir_limits *limits, const uint8_t *bytes, size_t count);
 
+/* A chunked body between two reads; extension_bytes begins with 0, parser behind the head. */
+struct h1_chunks {
+    llhttp_t parser;
+    uint32_t extension_bytes;
+};
+
 /* The chunked body behind a head. on_data comes for each piece, from inside the call, and must only
  * store it. H1_DONE: the last chunk was read, the trailer section begins at `consumed`. */
-enum h1_parsed h1_parse_chunks(llhttp_t *parser, const uint8_t *bytes, size_t count,
+enum h1_parsed h1_parse_chunks(struct h1_chunks *chunks, const uint8_t *bytes, size_t count,
                                void (*on_data)(void *user, const uint8_t *bytes, size_t count),
                                void *user, size_t *consumed);
 /* The trailer section, when it is whole: fields in *result. *scanned as for h1_head_is_whole(). */

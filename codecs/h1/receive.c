@@ -102,6 +102,7 @@ static enum h1_receiving after_head(enum h1_framing framing)
 static void enter_body(struct h1 *h1, const struct h1_head *head)
 {
     h1->receiving = after_head(head->framing);
+    h1->chunks.extension_bytes = 0;
     h1->receive_left = head->framing == H1_LENGTH ? (uint64_t)head->head.content_length : 0;
     h1->begun = false;
 }
@@ -128,14 +129,30 @@ static void on_request_head(weir_connection *connection, const struct h1_head *h
     begin(connection, &head->head);
 }
 
+/* The server speaks another protocol from here on, if somebody asked it to. */
+static void on_switch(weir_connection *connection, const weir_head *head)
+{
+    struct h1 *h1 = h1_of(connection);
+    bool asked = h1->sending == SEND_UPGRADE && head->protocol.length;
+    weir_head tunnel = *head;
+    tunnel.kind = WEIR_TUNNEL;
+    tunnel.flags = 0;
+    h1->keep_alive = false;
+    h1->receiving = asked ? RECEIVE_TUNNEL : RECEIVE_NOTHING;
+    if (asked) {
+        h1->sending = SEND_TUNNEL;
+        h1_api->deliver_head(h1->channel, &tunnel);
+    } else {
+        h1_api->fail(h1->channel, WEIR_SERVER_PROTOCOL_ERROR, 0);
+    }
+}
+
 static void on_response_head(weir_connection *connection, const struct h1_head *head)
 {
     struct h1 *h1 = h1_of(connection);
     WEIR_TRACE(h1_host);
-    if (head->head.status == 101) { /* nobody asked for another protocol */
-        h1->receiving = RECEIVE_NOTHING;
-        h1->keep_alive = false;
-        h1_api->fail(h1->channel, WEIR_SERVER_PROTOCOL_ERROR, 0);
+    if (head->head.status == 101) {
+        on_switch(connection, &head->head);
         return;
     }
     if (head->head.status < 200) {
@@ -143,6 +160,8 @@ static void on_response_head(weir_connection *connection, const struct h1_head *
         return;
     }
     h1->keep_alive = head->keep_alive;
+    if (h1->sending == SEND_UPGRADE)
+        h1->sending = SEND_DONE; /* refused: the request was all of it */
     enter_body(h1, head);
     h1_api->deliver_head(h1->channel, &head->head);
 }
@@ -168,8 +187,8 @@ static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *
 {
     struct h1 *h1 = h1_of(connection);
     if (client_side(connection))
-        return h1_parse_request(&h1->parser, connection->limits, slice->bytes, slice->length, head);
-    return h1_parse_response(&h1->parser, connection->limits, h1->no_body, slice->bytes,
+        return h1_parse_request(&h1->chunks.parser, connection->limits, slice->bytes, slice->length, head);
+    return h1_parse_response(&h1->chunks.parser, connection->limits, h1->no_body, slice->bytes,
                              slice->length, head);
 }
 
@@ -228,10 +247,33 @@ static bool receive_head(weir_connection *connection, weir_slice *slice)
 
 /* --- bodies */
 
+/* The rest of a request that was answered before it was whole: nobody wants it, but behind it the
+ * connection can go on. Not for ever. */
+static void discard(weir_connection *connection, size_t bytes)
+{
+    struct h1 *h1 = h1_of(connection);
+    h1_api->carrier_grant(connection, 0, bytes);
+    if (bytes > h1->discard_left) {
+        h1->receiving = RECEIVE_NOTHING;
+        h1_api->close(connection, WEIR_CLOSE_FLUSH, WEIR_OK);
+        return;
+    }
+    h1->discard_left -= bytes;
+}
+
+static void deliver_piece(weir_connection *connection, const weir_slice *piece, uint32_t flags)
+{
+    struct h1 *h1 = h1_of(connection);
+    if (h1->channel)
+        h1_api->deliver_data(h1->channel, piece, flags);
+    else
+        discard(connection, piece->length);
+}
+
 static void deliver(weir_connection *connection, weir_slice *slice, size_t bytes, uint32_t flags)
 {
     weir_slice piece = {slice->bytes, bytes, slice->owner};
-    h1_api->deliver_data(h1_of(connection)->channel, &piece, flags);
+    deliver_piece(connection, &piece, flags);
     advance(slice, bytes);
 }
 
@@ -246,7 +288,7 @@ static void receive_counted(weir_connection *connection, weir_slice *slice)
 }
 
 struct chunk_sink {
-    weir_channel *channel;
+    weir_connection *connection;
     weir_buffer *owner;
     size_t bytes;
 };
@@ -256,7 +298,7 @@ static void store_piece(void *user, const uint8_t *bytes, size_t count)
     struct chunk_sink *sink = user;
     weir_slice piece = {bytes, count, sink->owner};
     sink->bytes += count;
-    h1_api->deliver_data(sink->channel, &piece, 0);
+    deliver_piece(sink->connection, &piece, 0);
 }
 
 static void on_broken_body(weir_connection *connection)
@@ -264,17 +306,21 @@ static void on_broken_body(weir_connection *connection)
     struct h1 *h1 = h1_of(connection);
     h1->receiving = RECEIVE_NOTHING;
     h1->keep_alive = false;
-    h1_api->fail(h1->channel, client_side(connection) ? WEIR_MALFORMED : WEIR_SERVER_PROTOCOL_ERROR,
-                 0);
+    if (!h1->channel)
+        h1_api->close(connection, WEIR_CLOSE_FLUSH, WEIR_OK);
+    else if (client_side(connection))
+        h1_api->deliver_error(h1->channel, WEIR_MALFORMED);
+    else
+        h1_api->fail(h1->channel, WEIR_SERVER_PROTOCOL_ERROR, 0);
 }
 
 static void receive_chunks(weir_connection *connection, weir_slice *slice)
 {
     struct h1 *h1 = h1_of(connection);
-    struct chunk_sink sink = {h1->channel, slice->owner, 0};
+    struct chunk_sink sink = {connection, slice->owner, 0};
     size_t consumed;
     enum h1_parsed parsed =
-        h1_parse_chunks(&h1->parser, slice->bytes, slice->length, store_piece, &sink, &consumed);
+        h1_parse_chunks(&h1->chunks, slice->bytes, slice->length, store_piece, &sink, &consumed);
     if (parsed == H1_BROKEN) {
         on_broken_body(connection);
         return;
@@ -290,7 +336,7 @@ static bool receive_trailers(weir_connection *connection, weir_slice *slice)
     struct h1 *h1 = h1_of(connection);
     const struct h1_head *head;
     weir_slice nothing = {0};
-    enum h1_parsed parsed = h1_parse_trailers(&h1->parser, connection->limits, slice->bytes,
+    enum h1_parsed parsed = h1_parse_trailers(&h1->chunks.parser, connection->limits, slice->bytes,
                                               slice->length, &h1->scanned, &head);
     if (parsed == H1_MORE) {
         grant_kept(connection, slice);
@@ -302,10 +348,10 @@ static bool receive_trailers(weir_connection *connection, weir_slice *slice)
         return true;
     }
     h1->receiving = RECEIVE_DONE;
-    if (head->head.count)
+    if (head->head.count && h1->channel)
         h1_api->deliver_trailers(h1->channel, head->head.fields, head->head.count);
     else
-        h1_api->deliver_data(h1->channel, &nothing, WEIR_END);
+        deliver_piece(connection, &nothing, WEIR_END);
     size_t consumed = head->consumed;
     advance(slice, consumed);
     grant_framing(connection, consumed);
@@ -330,14 +376,14 @@ static bool receive_some(weir_connection *connection, weir_slice *slice)
     case RECEIVE_TRAILERS:
         return receive_trailers(connection, slice);
     case RECEIVE_TUNNEL:
-        h1->early |= h1->sending == SEND_HEAD;
+        h1->early |= h1->sending == SEND_HEAD && client_side(connection);
         deliver(connection, slice, slice->length, 0);
         return true;
     case RECEIVE_UNTIL_END:
         deliver(connection, slice, slice->length, 0);
         return true;
     case RECEIVE_DONE:
-        return false;
+        return false; /* the next request waits for the answer to this one */
     case RECEIVE_NOTHING:
         grant_framing(connection, slice->length);
         slice->length = 0;
@@ -365,6 +411,8 @@ static void process(weir_connection *connection, weir_slice *slice)
         }
         if (!receive_some(connection, slice))
             return;
+        if (h1_of(connection)->receiving == RECEIVE_DONE && !h1_of(connection)->channel)
+            h1_await_request(connection); /* what had to be discarded is over */
     }
 }
 
@@ -411,7 +459,8 @@ static void on_client_end(weir_connection *connection, bool clean)
     } else if (h1->receiving == RECEIVE_TUNNEL) {
         h1_api->deliver_data(h1->channel, &nothing, WEIR_END);
     } else if (h1->receiving != RECEIVE_DONE && h1->receiving != RECEIVE_NOTHING) {
-        h1_api->fail(h1->channel, WEIR_TRUNCATED, 0);
+        h1->receiving = RECEIVE_NOTHING;
+        h1_api->deliver_error(h1->channel, WEIR_REQUEST_TRUNCATED);
     } /* else: it only says that no other request follows, and waits for its answer */
 }
 
@@ -421,7 +470,7 @@ static void on_server_end(weir_connection *connection, bool clean)
     weir_slice nothing = {0};
     if (!h1->channel) {
         h1_api->close(connection, clean ? WEIR_CLOSE_FLUSH : WEIR_CLOSE_RESET, WEIR_OK);
-    } else if (h1->receiving == RECEIVE_UNTIL_END && clean) {
+    } else if ((h1->receiving == RECEIVE_UNTIL_END || h1->receiving == RECEIVE_TUNNEL) && clean) {
         h1->receiving = RECEIVE_DONE;
         h1_api->deliver_data(h1->channel, &nothing, WEIR_END);
     } else if (h1->receiving == RECEIVE_HEAD && !h1->begun) {

@@ -62,7 +62,7 @@ static const char *connection_line(const struct h1 *h1)
 static void begin_tunnel(weir_channel *channel, const weir_head *head)
 {
     struct h1 *h1 = h1_of(channel->connection);
-    struct h1_framing_lines lines = {0};
+    struct h1_framing_lines lines = {.upgrade = head->protocol};
     h1->sending = SEND_TUNNEL;
     h1->keep_alive = false;
     h1_write_response(h1_host, &h1->output, head, &lines);
@@ -80,8 +80,8 @@ weir_result h1_send_response(weir_channel *channel, const weir_head *head, uint3
     }
     if (h1->receiving == RECEIVE_TUNNEL) /* refused: what follows is HTTP again */
         h1->receiving = RECEIVE_DONE;
-    /* The answer may end before a request that is not whole yet has: that ends the connection. */
-    if (channel->connection->draining || h1->ended || h1->early || h1->receiving != RECEIVE_DONE)
+    bool broken = h1->ended || h1->early || h1->receiving == RECEIVE_NOTHING;
+    if (channel->connection->draining || broken || (flags & WEIR_LAST))
         h1->keep_alive = false;
     if (!response_has_body(h1, head->status)) {
         h1->sending = flags & WEIR_END ? SEND_DONE : SEND_NO_BODY;
@@ -104,12 +104,17 @@ weir_result h1_send_request(weir_channel *channel, const weir_head *head, uint32
     if (h1->ended || !h1->keep_alive)
         return WEIR_REFUSED; /* it died between being chosen and being used */
     h1->no_body = is(head->method, "HEAD");
-    choose_framing(h1, head, flags, &lines);
+    lines.upgrade = head->protocol;
+    if (head->protocol.length)
+        h1->sending = SEND_UPGRADE;
+    else
+        choose_framing(h1, head, flags, &lines);
     bool expects_body =
         is(head->method, "POST") || is(head->method, "PUT") || is(head->method, "PATCH");
     if ((flags & WEIR_END) && head->content_length < 0 && expects_body)
         lines.length = "Content-Length: 0\r\n"; /* RFC 9110 8.6 */
-    lines.connection = has_te(head) ? "Connection: TE\r\n" : NULL;
+    if (!head->protocol.length)
+        lines.connection = has_te(head) ? "Connection: TE\r\n" : NULL;
     h1_write_request(h1_host, &h1->output, head, &lines);
     want_produce(channel);
     return WEIR_OK;
@@ -193,6 +198,7 @@ void h1_send_data(weir_channel *channel, const weir_slice *slices, uint32_t coun
         queue(h1, slices, count);
         h1->end_wanted = flags & WEIR_END;
         break;
+    case SEND_UPGRADE:
     case SEND_NO_BODY: /* what HEAD, 204 and 304 must not have is dropped */
     case SEND_HEAD:
     case SEND_DONE:

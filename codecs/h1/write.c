@@ -25,6 +25,7 @@ static size_t size_of(const weir_head *head, const struct h1_framing_lines *line
     for (uint32_t i = 0; i < head->count; i++)
         size += head->fields[i].name.length + head->fields[i].value.length + 4;
     size += lines->connection ? strlen(lines->connection) : 0;
+    size += lines->upgrade.length + 64;
     size += lines->length ? strlen(lines->length) : 0;
     return size;
 }
@@ -67,6 +68,11 @@ static uint8_t *put_rest(uint8_t *at, const weir_head *head, const struct h1_fra
     at = put_fields(at, head->fields, head->count);
     if (lines->length)
         at = put(at, lines->length, strlen(lines->length));
+    if (lines->upgrade.length) {
+        at = put(at, "Connection: Upgrade\r\nUpgrade: ", 30);
+        at = put_string(at, lines->upgrade);
+        at = put(at, "\r\n", 2);
+    }
     if (lines->connection)
         at = put(at, lines->connection, strlen(lines->connection));
     return put(at, "\r\n", 2);

@@ -14,7 +14,7 @@
 
 #include "abi/weir.h"
 
-enum { RECEIVE_BUFFER_BYTES = 65536 };
+enum { RECEIVE_BUFFER_BYTES = 61440 }; /* as much as a carrier is granted at once */
 
 struct weir_buffer {
     uint32_t references;

@@ -55,6 +55,12 @@ void channel_deliver_trailers(struct channel *channel, const weir_field *fields,
     mark_owner(channel);
 }
 
+void channel_deliver_error(struct channel *channel, weir_result why)
+{
+    channel->incoming_error = why;
+    mark_owner(channel);
+}
+
 void channel_granted(struct channel *channel, size_t bytes)
 {
     channel->credit += bytes;

@@ -32,6 +32,7 @@ struct channel {
     struct slice_queue incoming;
     uint64_t owed; /* delivered, and not granted again yet */
     bool incoming_ended;
+    weir_result incoming_error; /* it broke off; WEIR_OK: it did not */
     bool answered; /* a head has come, interim or final */
 
     /* What this leg may be sent, and has been. */
@@ -52,6 +53,7 @@ void channel_deliver_head(struct channel *channel, const weir_head *head);
 void channel_deliver_interim(struct channel *channel, const weir_head *head);
 void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint32_t flags);
 void channel_deliver_trailers(struct channel *channel, const weir_field *fields, uint32_t count);
+void channel_deliver_error(struct channel *channel, weir_result why);
 void channel_granted(struct channel *channel, size_t bytes);
 void channel_fail(struct channel *channel, weir_result why, bool unprocessed);
 

@@ -245,6 +245,11 @@ static void host_deliver_trailers(weir_channel *public, const weir_field *fields
     channel_deliver_trailers(channel_of(public), fields, count);
 }
 
+static void host_deliver_error(weir_channel *public, weir_result why)
+{
+    channel_deliver_error(channel_of(public), why);
+}
+
 static void host_grant(weir_channel *public, size_t bytes)
 {
     channel_granted(channel_of(public), bytes);
@@ -268,6 +273,7 @@ const weir_protocol_host connection_protocol_host = {
     .deliver_head = host_deliver_head,
     .deliver_data = host_deliver_data,
     .deliver_trailers = host_deliver_trailers,
+    .deliver_error = host_deliver_error,
     .grant = host_grant,
     .fail = host_fail,
 };

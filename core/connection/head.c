@@ -25,6 +25,7 @@ static const struct {
     {WEIR_STRING("transfer-encoding"), FIELD_TRANSFER_ENCODING},
     {WEIR_STRING("proxy-authenticate"), FIELD_PROXY_AUTHENTICATE},
     {WEIR_STRING("proxy-authorization"), FIELD_PROXY_AUTHORIZATION},
+    {WEIR_STRING("content-type"), FIELD_CONTENT_TYPE},
 };
 
 /* Length and first letter tell the known names apart; one comparison makes sure. */
@@ -45,7 +46,7 @@ static int candidate(weir_string name)
     case 10:
         return first == 'c' ? 6 : 7;
     case 12:
-        return 8;
+        return first == 'm' ? 8 : 14;
     case 14:
         return 9;
     case 16:
@@ -77,6 +78,16 @@ enum field_id field_intern(weir_string name)
     if (index < 0 || !is_known(name, known[index].name))
         return FIELD_OTHER;
     return known[index].id;
+}
+
+bool head_is_event_stream(const struct head *head)
+{
+    weir_string wanted = WEIR_STRING("text/event-stream");
+    int index = head_find(head, FIELD_CONTENT_TYPE, 0);
+    if (index < 0 || head->fields[index].value.length < wanted.length)
+        return false;
+    return string_equal_nocase((weir_string){head->fields[index].value.bytes, wanted.length},
+                               wanted);
 }
 
 static void sync_view(struct head *head)
@@ -116,8 +127,8 @@ static void rebase_all(struct head *head, const weir_head *from)
     weir_head *view = &head->view;
     const char *block = arena_copy(head->arena, from->block).bytes;
     ptrdiff_t shift = block - from->block.bytes;
-    weir_string *strings[] = {&view->version,   &view->method, &view->scheme,
-                              &view->authority, &view->path,   &view->reason};
+    weir_string *strings[] = {&view->version, &view->method, &view->scheme,  &view->authority,
+                              &view->path,    &view->reason, &view->protocol};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
         if (strings[i]->bytes >= from->block.bytes &&
             strings[i]->bytes < from->block.bytes + from->block.length)
@@ -133,8 +144,8 @@ static void rebase_all(struct head *head, const weir_head *from)
 static void copy_each(struct head *head, const weir_head *from)
 {
     weir_head *view = &head->view;
-    weir_string *strings[] = {&view->version,   &view->method, &view->scheme,
-                              &view->authority, &view->path,   &view->reason};
+    weir_string *strings[] = {&view->version, &view->method, &view->scheme,  &view->authority,
+                              &view->path,    &view->reason, &view->protocol};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
         *strings[i] = arena_copy(head->arena, *strings[i]);
     for (uint32_t i = 0; i < from->count; i++) {

@@ -14,6 +14,7 @@ enum field_id {
     FIELD_OTHER,
     FIELD_CONNECTION,
     FIELD_CONTENT_LENGTH,
+    FIELD_CONTENT_TYPE,
     FIELD_EXPECT,
     FIELD_HOST,
     FIELD_KEEP_ALIVE,
@@ -40,6 +41,7 @@ struct head {
 };
 
 enum field_id field_intern(weir_string name);
+bool head_is_event_stream(const struct head *head); /* a response of type text/event-stream */
 
 struct head *head_copy(struct arena *arena, const weir_head *head);
 /* Trailers and heads made by weir begin empty. */

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
+#include "core/exchange/deadline.h"
 #include "core/exchange/hop.h"
 #include "core/exchange/reply.h"
 #include "core/io/loop.h"
@@ -25,6 +26,7 @@ static const struct filter_chain empty_chain;
 static void exchange_step(struct mark *mark);
 static void exchange_free(struct mark *mark);
 static void on_deadline(struct wheel_entry *entry);
+static void watch_deadline(struct exchange *x);
 static void finish(struct exchange *x, weir_result why);
 
 /* --- begin */
@@ -41,21 +43,6 @@ static struct exchange *exchange_new(struct worker *worker)
     memset(x, 0, sizeof *x);
     arena_init(&x->arena, x + 1, EXCHANGE_BYTES - sizeof *x);
     return x;
-}
-
-static uint32_t shortest(uint32_t a, uint32_t b)
-{
-    return a && (a < b || !b) ? a : b;
-}
-
-static void start_deadline(struct exchange *x)
-{
-    const struct timeouts *timeouts = &x->snapshot->timeouts;
-    uint32_t first_ms = shortest(timeouts->response_head, timeouts->exchange_idle);
-    wheel_entry_init(&x->deadline, on_deadline);
-    x->active_ms = loop_now_ms(x->worker->loop);
-    if (first_ms)
-        wheel_set(x->worker->wheel, &x->deadline, x->active_ms + first_ms);
 }
 
 /* A client's connection has a request head. Only stores; the step acts. */
@@ -77,7 +64,8 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     connection_attach(connection, &x->client);
     channel_deliver_head(&x->client, head);
     x->request = x->client.head;
-    start_deadline(x);
+    wheel_entry_init(&x->deadline, on_deadline);
+    x->active_ms = loop_now_ms(worker->loop);
     metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, 1);
     return &x->client;
@@ -137,11 +125,34 @@ static void start_attempt(struct exchange *x)
     attempt_start(&x->attempt, x->worker, &x->target, &x->mark);
 }
 
+/* What weir answers itself although nothing is wrong (RFC 9110 7.6.2, 9.3.7, 9.3.8). */
+static bool answered_here(struct exchange *x)
+{
+    enum reply_own own = hop_own_answer(x->request, x->snapshot->fixed_upstream != NULL);
+    if (own == REPLY_NOT_OURS)
+        return false;
+    make_way_for_answer(x);
+    reply_own(&x->server, own, &x->request->view);
+    return true;
+}
+
+static weir_result choose_target(struct exchange *x)
+{
+    weir_string name = string_of(x->snapshot->via_name);
+    uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
+    weir_head *head = &x->request->view;
+    if (hop_is_loop(x->request, name))
+        return WEIR_LOOP;
+    weir_result rc = route_pick(x->snapshot, head, turn, &x->target);
+    if (rc == WEIR_OK && head->kind != WEIR_TUNNEL)
+        hop_request(x->request, name);
+    return rc;
+}
+
 static void step_begun(struct exchange *x)
 {
-    weir_head *head = &x->request->view;
-    if (head->kind == WEIR_MALFORMED_REQUEST) {
-        answer_failure(x, head->error);
+    if (x->request->view.kind == WEIR_MALFORMED_REQUEST) {
+        answer_failure(x, x->request->view.error);
         return;
     }
     weir_answer answer = filters_run(x, HOOK_OPEN);
@@ -151,15 +162,13 @@ static void step_begun(struct exchange *x)
         answer_for_filter(x, answer);
         return;
     }
-    uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
-    weir_result rc = route_pick(x->snapshot, head, turn, &x->target);
-    if (rc != WEIR_OK) {
-        answer_failure(x, rc);
+    if (answered_here(x))
         return;
-    }
-    if (head->kind != WEIR_TUNNEL)
-        hop_request(x->request, string_of(x->snapshot->via_name));
-    start_attempt(x);
+    weir_result rc = choose_target(x);
+    if (rc == WEIR_OK)
+        start_attempt(x);
+    else
+        answer_failure(x, rc);
 }
 
 static void send_request_head(struct exchange *x)
@@ -168,6 +177,8 @@ static void send_request_head(struct exchange *x)
     bool end = whole && x->request->view.kind != WEIR_TUNNEL;
     x->progress = PROGRESS_SENT;
     x->request_flow.ended = end;
+    x->active_ms = loop_now_ms(x->worker->loop);
+    x->expects_continue = !end && hop_expects_continue(x->request);
     weir_result rc = channel_head(&x->server, x->request, end ? WEIR_END : 0);
     if (rc == WEIR_REFUSED)
         channel_fail(&x->server, WEIR_REFUSED, true);
@@ -211,6 +222,24 @@ static void step_server_failed(struct exchange *x)
     }
 }
 
+/* The client's request broke off or came too slowly or too large: answered if it still can be. An
+ * answer on its way already goes on; it is the better one. */
+static void step_request_error(struct exchange *x, weir_result cause)
+{
+    if (x->progress != PROGRESS_ANSWERED && !x->response_sent)
+        answer_failure(x, cause);
+}
+
+static void step_timed_out(struct exchange *x)
+{
+    weir_result cause = x->timed_out;
+    x->timed_out = WEIR_OK;
+    if (x->progress == PROGRESS_ANSWERED || x->response_sent)
+        finish(x, cause);
+    else
+        answer_failure(x, cause);
+}
+
 static void step_request(struct exchange *x)
 {
     if (x->progress == PROGRESS_BEGUN)
@@ -221,8 +250,22 @@ static void step_request(struct exchange *x)
 
 /* --- the response, on its way to the client */
 
+/* RFC 9110 10.1.1: a client that waits is not left waiting by a server that does not know how. */
+static void say_continue(struct exchange *x)
+{
+    struct head *head = head_new(&x->arena);
+    x->continue_due = x->expects_continue = false;
+    if (x->server.answered)
+        return;
+    head->view.status = 100;
+    head->view.reason = WEIR_STRING("Continue");
+    channel_interim(&x->client, head);
+}
+
 static void pass_interim(struct exchange *x)
 {
+    if (x->continue_due)
+        say_continue(x);
     while (x->server.interim) {
         struct head *interim = x->server.interim;
         x->server.interim = interim->next;
@@ -240,9 +283,6 @@ static void send_response_head(struct exchange *x)
     x->response_flow.ended = end;
     uint32_t flags = (end ? WEIR_END : 0) | (x->response->view.flags & WEIR_LAST);
     channel_head(&x->client, x->response, flags);
-    if (x->tunnel && x->snapshot->timeouts.tunnel_idle)
-        wheel_set(x->worker->wheel, &x->deadline,
-                  loop_now_ms(x->worker->loop) + x->snapshot->timeouts.tunnel_idle);
 }
 
 static void step_response(struct exchange *x)
@@ -254,12 +294,13 @@ static void step_response(struct exchange *x)
         return;
     TRACE();
     x->response = x->server.head;
+    x->event_stream = head_is_event_stream(x->response);
     weir_answer answer = filters_run(x, HOOK_RESPONSE);
     if (answer != WEIR_CONTINUE && x->progress != PROGRESS_ANSWERED) {
         answer_for_filter(x, answer);
         return; /* the answer marked us: it is sent in the next step, past the filters */
     }
-    if (x->progress != PROGRESS_ANSWERED && x->response->view.kind != WEIR_TUNNEL)
+    if (x->progress != PROGRESS_ANSWERED)
         hop_response(x->response, string_of(x->snapshot->via_name));
     send_response_head(x);
 }
@@ -269,14 +310,16 @@ static void step_response(struct exchange *x)
 static void step_flows(struct exchange *x)
 {
     bool moved = false;
-    if (x->progress == PROGRESS_SENT && channel_open(&x->server))
+    bool may_send = x->progress == PROGRESS_SENT && channel_open(&x->server) &&
+                    (!x->request->view.protocol.length || x->tunnel); /* not before it is agreed */
+    if (may_send)
         moved |= relay_pump(&x->request_flow);
     if (x->response_sent && channel_open(&x->client))
         moved |= relay_pump(&x->response_flow);
     if (moved)
         x->active_ms = loop_now_ms(x->worker->loop);
     bool more = x->response_sent && x->server.incoming.count && x->client.credit;
-    more |= x->progress == PROGRESS_SENT && x->client.incoming.count && x->server.credit;
+    more |= may_send && x->client.incoming.count && x->server.credit;
     if (more) /* the step's share was used up: go on in the next turn */
         turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
 }
@@ -297,6 +340,12 @@ static void exchange_step(struct mark *mark)
         finish(x, x->client.failed);
         return;
     }
+    if (x->timed_out != WEIR_OK)
+        step_timed_out(x);
+    else if (x->client.incoming_error != WEIR_OK)
+        step_request_error(x, x->client.incoming_error);
+    if (x->finished)
+        return;
     step_request(x);
     step_response(x);
     step_flows(x);
@@ -304,34 +353,34 @@ static void exchange_step(struct mark *mark)
         finish(x, WEIR_OK);
     else if (x->server.failed != WEIR_OK)
         step_server_failed(x);
+    if (!x->finished)
+        watch_deadline(x);
 }
 
 /* --- time limits */
 
-static uint32_t limit_ms(const struct exchange *x)
+static void watch_deadline(struct exchange *x)
 {
-    const struct timeouts *timeouts = &x->snapshot->timeouts;
-    if (x->tunnel)
-        return timeouts->tunnel_idle;
-    bool waiting = x->progress == PROGRESS_SENT && x->request_flow.ended && !x->server.head;
-    return waiting ? timeouts->response_head : timeouts->exchange_idle;
+    struct deadline deadline = deadline_of(x);
+    if (deadline.at_ms != WHEEL_NEVER)
+        wheel_set(x->worker->wheel, &x->deadline, deadline.at_ms);
 }
 
+/* Comes when the deadline passes that was in force when it was set; what is waited for may have
+ * changed. Only stores: the step acts. */
 static void on_deadline(struct wheel_entry *entry)
 {
     struct exchange *x = CONTAINER(entry, struct exchange, deadline);
-    uint32_t limit = limit_ms(x);
-    if (!limit)
-        return;
-    uint64_t due_ms = x->active_ms + limit;
-    if (due_ms > loop_now_ms(x->worker->loop)) {
-        wheel_set(x->worker->wheel, &x->deadline, due_ms);
+    struct deadline deadline = deadline_of(x);
+    if (deadline.at_ms > loop_now_ms(x->worker->loop)) {
+        watch_deadline(x);
         return;
     }
-    if (x->progress == PROGRESS_SENT && !x->server.head)
-        channel_fail(&x->server, WEIR_RESPONSE_TIMEOUT, false);
+    if (deadline.cause == WEIR_OK)
+        x->continue_due = true;
     else
-        channel_fail(&x->client, WEIR_IDLE_TIMEOUT, false);
+        x->timed_out = deadline.cause;
+    turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
 }
 
 /* --- end */

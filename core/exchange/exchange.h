@@ -30,6 +30,10 @@ struct exchange {
     enum progress progress;
     bool response_sent; /* the final head went to the client */
     bool tunnel;        /* both directions carry bytes and end by themselves */
+    bool event_stream;  /* an answer that may be silent for long: text/event-stream */
+    bool expects_continue; /* the client waits for "100 Continue" before it sends the body */
+    bool continue_due;     /* ... and the server leaves it to us to say so */
+    weir_result timed_out; /* a deadline has passed; WEIR_OK: none has */
     bool finished;      /* nothing more to do; freed at the end of the turn */
     struct head *request, *response;
     struct target target;

@@ -104,6 +104,67 @@ static void agree_on_host(struct head *head)
         head_set_value(head, (uint32_t)host, authority);
 }
 
+/* TRACE and OPTIONS go so many hops (RFC 9110 7.6.2). A number that is none counts as 0: who counts
+ * hops is not answered by somebody else. */
+static bool count_down(struct head *head, uint32_t index)
+{
+    uint64_t left = 0;
+    string_to_number(head->fields[index].value, UINT32_MAX, &left);
+    if (!left)
+        return false;
+    head_set_value(head, index,
+                   arena_format(head->arena, "%llu", (unsigned long long)(left - 1)));
+    return true;
+}
+
+enum reply_own hop_own_answer(struct head *head, bool fixed_upstream)
+{
+    const weir_head *view = &head->view;
+    bool trace = string_equal(view->method, WEIR_STRING("TRACE"));
+    bool options = string_equal(view->method, WEIR_STRING("OPTIONS"));
+    if (!trace && !options)
+        return REPLY_NOT_OURS;
+    int index = head_find(head, FIELD_MAX_FORWARDS, 0);
+    bool here = index >= 0 && !count_down(head, (uint32_t)index);
+    bool about_us = !view->scheme.length && !fixed_upstream &&
+                    string_equal(view->path, WEIR_STRING("*"));
+    if (!here && !about_us)
+        return REPLY_NOT_OURS;
+    return trace ? REPLY_TRACE : REPLY_OPTIONS;
+}
+
+/* A Via element is "1.1 name" or "HTTP/1.1 name", perhaps with a comment behind it. */
+static bool element_names(weir_string element, weir_string name)
+{
+    const char *space = memchr(element.bytes, ' ', element.length);
+    if (!space)
+        return false;
+    weir_string by = {space + 1, element.length - (size_t)(space + 1 - element.bytes)};
+    by = string_trim(by);
+    const char *end = memchr(by.bytes, ' ', by.length);
+    if (end)
+        by.length = (size_t)(end - by.bytes);
+    return string_equal(by, name);
+}
+
+bool hop_is_loop(const struct head *head, weir_string via_name)
+{
+    for (uint32_t i = 0; i < head->count; i++) {
+        weir_string rest = head->fields[i].value, element;
+        while (head->ids[i] == FIELD_VIA && string_next_element(&rest, &element))
+            if (element_names(element, via_name))
+                return true;
+    }
+    return false;
+}
+
+bool hop_expects_continue(const struct head *head)
+{
+    int index = head_find(head, FIELD_EXPECT, 0);
+    return index >= 0 &&
+           string_equal_nocase(head->fields[index].value, WEIR_STRING("100-continue"));
+}
+
 void hop_request(struct head *head, weir_string via_name)
 {
     TRACE();
@@ -128,7 +189,7 @@ void hop_response(struct head *head, weir_string via_name)
 void hop_trailers(struct head *trailers)
 {
     for (uint32_t i = 0; i < trailers->count; i++)
-        if (trailers->ids[i] != FIELD_OTHER && trailers->ids[i] != FIELD_VIA)
+        if (trailers->ids[i] != FIELD_OTHER)
             head_remove(trailers, i);
     head_compact(trailers);
 }

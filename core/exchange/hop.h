@@ -5,6 +5,14 @@
 #define CORE_EXCHANGE_HOP_H
 
 #include "core/connection/head.h"
+#include "core/exchange/reply.h"
+
+/* Whether the request is for weir itself: Max-Forwards is used up, or it asks about "*" of a proxy.
+ * Counts Max-Forwards down otherwise. */
+enum reply_own hop_own_answer(struct head *head, bool fixed_upstream);
+/* Whether it was here before: one of the Via fields names weir. */
+bool hop_is_loop(const struct head *head, weir_string via_name);
+bool hop_expects_continue(const struct head *head);
 
 void hop_request(struct head *head, weir_string via_name);
 void hop_response(struct head *head, weir_string via_name);

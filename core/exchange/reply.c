@@ -2,6 +2,7 @@
 #include "core/exchange/reply.h"
 
 #include "core/base/log.h"
+#include "core/base/string.h"
 
 struct cause_entry {
     weir_result cause;
@@ -28,6 +29,9 @@ static const struct cause_entry causes[] = {
     {WEIR_MALFORMED, 400, "http_request_error", "The request is malformed.\n"},
     {WEIR_NOT_A_PROXY_REQUEST, 400, "http_request_error",
      "This is a proxy: the request must name its target in absolute form (http://host/path).\n"},
+    {WEIR_REQUEST_TRUNCATED, 400, "http_request_error", "The request ended too early.\n"},
+    {WEIR_BODY_TIMEOUT, 408, "http_request_error", "The request did not come in time.\n"},
+    {WEIR_BODY_TOO_LARGE, 413, "http_request_error", "The request is too large.\n"},
     {WEIR_HEAD_TIMEOUT, 408, "http_request_error", "The request did not come in time.\n"},
     {WEIR_TARGET_TOO_LONG, 414, "http_request_error", "The request target is too long.\n"},
     {WEIR_HEAD_TOO_LARGE, 431, "http_request_error", "The request's fields are too large.\n"},
@@ -147,7 +151,8 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     if (!entry->status)
         entry = &internal;
     head->view.status = entry->status;
-    if (entry->status == 400) /* who sends nonsense is not believed about where it ends */
+    bool doubtful = entry->status == 400 || entry->status == 408 || entry->status == 413;
+    if (doubtful) /* where such a request ends is not believed, or not waited for */
         head->view.flags = WEIR_LAST;
     head_append(
         head, WEIR_STRING("Proxy-Status"),
@@ -155,4 +160,47 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/plain"));
     reply_with(channel, head,
                &(weir_slice){(const uint8_t *)entry->text, __builtin_strlen(entry->text), NULL});
+}
+
+/* RFC 9110 9.3.8: what is secret is not echoed. */
+static bool secret(weir_string name)
+{
+    return string_equal_nocase(name, WEIR_STRING("cookie")) ||
+           string_equal_nocase(name, WEIR_STRING("authorization")) ||
+           string_equal_nocase(name, WEIR_STRING("proxy-authorization"));
+}
+
+/* The request as it was received, as a message. */
+static weir_string echo_of(struct arena *arena, const weir_head *request)
+{
+    weir_string space = WEIR_STRING(" "), line = WEIR_STRING("\r\n"), none = {"", 0};
+    bool absolute = request->scheme.length != 0;
+    weir_string start[] = {request->method,  space,
+                           request->scheme,  absolute ? WEIR_STRING("://") : none,
+                           absolute ? request->authority : none,
+                           request->path,    WEIR_STRING(" HTTP/"),
+                           request->version, line};
+    size_t starts = sizeof start / sizeof *start, count = starts;
+    weir_string *parts = arena_allocate(arena, (4 * request->count + starts + 1) * sizeof *parts);
+    memcpy(parts, start, sizeof start);
+    for (uint32_t i = 0; i < request->count; i++) {
+        if (secret(request->fields[i].name))
+            continue;
+        parts[count++] = request->fields[i].name;
+        parts[count++] = WEIR_STRING(": ");
+        parts[count++] = request->fields[i].value;
+        parts[count++] = line;
+    }
+    parts[count++] = line;
+    return arena_join(arena, parts, count);
+}
+
+void reply_own(struct channel *channel, enum reply_own own, const weir_head *request)
+{
+    struct head *head = head_new(channel->arena);
+    weir_string text = own == REPLY_TRACE ? echo_of(channel->arena, request) : (weir_string){"", 0};
+    head->view.status = 200;
+    if (own == REPLY_TRACE)
+        head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("message/http"));
+    reply_with(channel, head, &(weir_slice){(const uint8_t *)text.bytes, text.length, NULL});
 }

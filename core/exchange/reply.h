@@ -13,6 +13,10 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
  * a filter's answer. */
 void reply_with(struct channel *channel, struct head *head, const weir_slice *body);
 
+/* What weir answers itself although nothing is wrong. */
+enum reply_own { REPLY_NOT_OURS, REPLY_OPTIONS, REPLY_TRACE };
+void reply_own(struct channel *channel, enum reply_own own, const weir_head *request);
+
 /* The name of a cause in logs. */
 const char *cause_name(weir_result cause);
 

@@ -138,7 +138,7 @@ REQUEST_SIDE = [
     ([(b"X-Early", b"1"), (b"Connection", b"x-early"), (b"X-EARLY", b"2")], [b"x-early"]),
     ([(b"Proxy-Connection", b"keep-alive")], [b"proxy-connection"]),
     ([(b"Keep-Alive", b"timeout=5")], [b"keep-alive"]),
-    ([(b"Upgrade", b"foo/9"), (b"Connection", b"Upgrade")], [b"upgrade", b"connection"]),
+    ([(b"Upgrade", b"foo/9")], [b"upgrade"]),
     ([(b"TE", b"gzip, deflate"), (b"Connection", b"TE")], [b"te"]),
     ([(b"TE", b"gzip")], [b"te"]),
 ]
@@ -171,7 +171,7 @@ def test_te_trailers_is_passed_on_as_weirs_own(connect, make_origin):
     ([(b"Connection", b"X-Hop, keep-alive"), (b"X-Hop", b"1")], [b"x-hop"]),
     ([(b"Keep-Alive", b"timeout=9, max=77"), (b"Connection", b"keep-alive")], [b"keep-alive"]),
     ([(b"Proxy-Connection", b"keep-alive")], [b"proxy-connection"]),
-    ([(b"Upgrade", b"h2c"), (b"Connection", b"Upgrade")], [b"upgrade"]),
+    ([(b"Upgrade", b"h2c")], [b"upgrade"]),
 ])
 def test_fields_of_the_server_connection_stay_there(weir, make_origin, fields, gone):
     origin = make_origin(always(ok(fields=lines(fields + [(b"X-End", b"2")]))))
@@ -183,6 +183,18 @@ def test_fields_of_the_server_connection_stay_there(weir, make_origin, fields, g
         assert b"X-Hop" not in response.items(b"connection")
         assert response.get(b"x-end") == b"2"
         assert client.usable(), "the server's wish is not the client's"
+
+
+@pytest.mark.parametrize("listed", [b"Upgrade", b"keep-alive, UPGRADE", b"upgrade, X-Hop"])
+def test_upgrade_is_passed_on_whole_or_not_at_all(weir, make_origin, listed):
+    """It is a wish of one connection: weir may make it its own, but then Connection names it."""
+    fields = lines([(b"Upgrade", b"foo/9"), (b"Connection", listed), (b"X-Hop", b"1")])
+    origin = make_origin(always(ok(fields=fields)))
+    with Client(weir.address) as client:
+        response = client.ask(get(origin, fields))
+    for message in (origin.requests[0], response):
+        named = [item.lower() for item in message.items(b"connection")]
+        assert named == ([b"upgrade"] if message.all(b"upgrade") else [])
 
 
 def test_naming_fields_that_weir_needs_breaks_nothing(weir, make_origin):

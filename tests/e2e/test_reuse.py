@@ -175,7 +175,10 @@ def test_request_whose_answer_began_is_not_repeated(connect, make_origin):
     assert [request.target for request in origin.requests] == [b"/", b"/again"]
 
 
-def test_upload_whose_body_was_taken_is_not_repeated(weir, make_origin):
+@pytest.mark.parametrize("method, size", [(b"POST", 0), (b"POST", 5), (b"PATCH", 0), (b"PUT", 5),
+                                          (b"PUT", 200000), (b"GET", 5), (b"POST", 200000)])
+def test_request_that_may_have_had_an_effect_is_not_repeated(weir, make_origin, method, size):
+    """Another POST may buy twice; and a body of which something was sent is not there any more."""
     def handler(connection):
         while connection.request():
             if connection.number == 0 and len(connection.requests) == 2:
@@ -185,11 +188,28 @@ def test_upload_whose_body_was_taken_is_not_repeated(weir, make_origin):
     origin = make_origin(handler)
     with Client(weir.address) as client:
         assert client.ask(get(origin)).status == 200
-        body = b"x" * 200000
-        response = client.ask(b"POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s"
-                              % (origin.url("/up").encode(), origin.authority, len(body), body))
+        body = b"x" * size
+        response = client.ask(b"%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s"
+                              % (method, origin.url("/up").encode(), origin.authority, size, body))
         assert response.status == 502
     assert [request.target for request in origin.requests] == [b"/", b"/up"]
+
+
+@pytest.mark.parametrize("method", [b"PUT", b"DELETE", b"OPTIONS", b"HEAD"])
+def test_request_that_may_be_made_twice_is_repeated(weir, make_origin, method):
+    def handler(connection):
+        while request := connection.request():
+            if connection.number == 0 and len(connection.requests) == 2:
+                return
+            connection.send(ok(b"" if request.method == b"HEAD" else b"done"))
+
+    origin = make_origin(handler)
+    with Client(weir.address) as client:
+        assert client.ask(get(origin)).status == 200
+        response = client.ask(b"%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n\r\n"
+                              % (method, origin.url("/up").encode(), origin.authority))
+        assert response.status == 200
+    assert [request.target for request in origin.requests] == [b"/", b"/up", b"/up"]
 
 
 def test_idle_client_connections_cost_a_descriptor_each_and_no_more(weir, make_origin):

@@ -1,7 +1,4 @@
-"""Not collected by default: what HTTP/1.1 still lacks (step 2 of the plan); rename to test_* when it is built.
-
-Run it with `pytest tests/e2e/next_h1.py` to see how far that is.
-"""
+"""All of HTTP/1.1 that a proxy must know: order, trailers, interim answers, Upgrade, strictness."""
 import threading
 import time
 
@@ -160,6 +157,7 @@ def test_both_bodies_at_the_same_time(connect, make_origin):
     client.send(b"0\r\n\r\n")
     while not client.reader.received.endswith(b"0\r\n\r\n"):
         assert client.reader.fill()
+    client.reader.take(client.reader.available())
     assert client.usable()
 
 
@@ -295,7 +293,7 @@ def test_one_way_to_read_a_request_or_none(weir, make_origin, request_text):
     origin = make_origin()
     with Client(weir.address) as client:
         response = client.ask(request_text % origin.url().encode(), method=b"GET")
-        assert response.status in (400, 501)
+        assert response.status in (400, 501, 505)
         assert client.ended()
     assert not origin.requests
 
@@ -377,15 +375,20 @@ def test_answer_is_not_lost_when_much_is_still_sent(weir, request_text, status):
 
 
 def test_discarding_has_an_end(weir):
-    """1 MiB or 2 s, whatever comes first."""
+    """Behind its last answer weir reads on, so that a reset does not destroy it: 2 s or 1 MiB."""
+    head = b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n"
     with Client(weir.address) as client:
-        client.send(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
-        begin = time.monotonic()
+        client.send(head)
         assert client.response().status == 400
         assert client.ended()
-        assert 1 < time.monotonic() - begin < 4
+        client.send(b"x" * 500000)
+        time.sleep(3)
+        with pytest.raises(ConnectionError):
+            for unused in range(20):
+                client.send(b"x")
+                time.sleep(0.05)
     with Client(weir.address) as client:
-        client.send(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
+        client.send(head)
         with pytest.raises(ConnectionError):
             client.send(b"x" * 100000000)
 
@@ -409,33 +412,6 @@ def test_every_error_of_its_own_has_a_proxy_status(weir, make_origin, closed_por
             response = client.ask(request_text)
             assert response.status == status
             assert b"error=" + error in response.get(b"proxy-status").replace(b" ", b"")
-
-
-def test_denied_addresses(tmp_path, start_weir, make_origin):
-    origin = make_origin()
-    file = tmp_path / "weir.yaml"
-    file.write_text("listen:\n  - address: 127.0.0.1:0\ndeny_addresses: [ loopback ]\n")
-    weir = start_weir("-c", str(file))
-    for request_text in (get(origin), b"GET http://localhost:%d/ HTTP/1.1\r\nHost: a\r\n\r\n"
-                         % origin.port,
-                         b"CONNECT %s HTTP/1.1\r\nHost: a\r\n\r\n" % origin.authority):
-        with Client(weir.address) as client:
-            response = client.ask(request_text)
-            assert response.status == 403
-            assert b"destination_ip_prohibited" in response.get(b"proxy-status")
-    assert not origin.connections
-
-
-def test_no_open_proxy_by_accident(tmp_path):
-    done = program.run("-l", "0.0.0.0:0")
-    assert done.returncode == 78 and "allow_clients" in done.stderr
-    file = tmp_path / "weir.yaml"
-    file.write_text("listen:\n  - address: 0.0.0.0:0\n")
-    assert program.run("check", "-c", str(file)).returncode == 78
-    file.write_text("listen:\n  - address: 0.0.0.0:0\n    open: true\n")
-    assert program.run("check", "-c", str(file)).returncode == 0
-    file.write_text("listen:\n  - address: 0.0.0.0:0\n    allow_clients: [ 10.0.0.0/8 ]\n")
-    assert program.run("check", "-c", str(file)).returncode == 0
 
 
 # half-closed clients
