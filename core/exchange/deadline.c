@@ -1,0 +1,41 @@
+/* core/exchange/deadline.c - how long an exchange may wait for what it waits for */
+#include "core/exchange/deadline.h"
+
+#include "core/base/snapshot.h"
+
+/* How long a server may keep a client waiting for "100 Continue" before weir says it. Long enough for
+ * servers that do answer, short enough that a client of one that does not is not stuck. */
+enum { CONTINUE_MS = 1000 };
+
+static struct deadline after(const struct exchange *x, uint32_t limit_ms, weir_result cause)
+{
+    return (struct deadline){limit_ms ? x->active_ms + limit_ms : WHEEL_NEVER, cause};
+}
+
+/* The request has gone as far as it came, and the client owes the rest. */
+static bool waits_for_client(const struct exchange *x)
+{
+    return x->progress != PROGRESS_ANSWERED && !x->server.head && !x->client.incoming_ended &&
+           !x->client.incoming.count && x->request->view.kind == WEIR_REQUEST &&
+           !x->request->view.protocol.length;
+}
+
+static bool waits_for_answer(const struct exchange *x)
+{
+    return x->progress == PROGRESS_SENT && !x->server.head && x->request_flow.ended;
+}
+
+struct deadline deadline_of(const struct exchange *x)
+{
+    const struct timeouts *timeouts = &x->snapshot->timeouts;
+    if (x->tunnel || x->event_stream)
+        return after(x, timeouts->tunnel_idle, WEIR_IDLE_TIMEOUT);
+    if (x->expects_continue && x->progress == PROGRESS_SENT && !x->server.answered)
+        return after(x, CONTINUE_MS, WEIR_OK);
+    if (waits_for_client(x))
+        return after(x, timeouts->body, WEIR_BODY_TIMEOUT);
+    if (waits_for_answer(x))
+        return after(x, timeouts->response_head, WEIR_RESPONSE_TIMEOUT);
+    weir_result cause = x->server.head ? WEIR_IDLE_TIMEOUT : WEIR_RESPONSE_TIMEOUT;
+    return after(x, timeouts->exchange_idle, cause);
+}
