@@ -55,6 +55,7 @@ static const struct {
 } names[] = {
     {"Connection", FIELD_CONNECTION},
     {"Content-Length", FIELD_CONTENT_LENGTH},
+    {"Content-Type", FIELD_CONTENT_TYPE},
     {"Expect", FIELD_EXPECT},
     {"Host", FIELD_HOST},
     {"Keep-Alive", FIELD_KEEP_ALIVE},
@@ -123,7 +124,7 @@ static void near_misses_are_unknown(void **state)
 
 static const char text[] =
     "POST http://example.com/path?q HTTP/1.1\r\n"
-    "Host: example.com\r\nX-Empty:\r\nVIA: 1.0 a\r\n\r\n";
+    "Host: example.com\r\nX-Empty:\r\nVIA: 1.0 a\r\nUpgrade: websocket\r\n\r\n";
 
 static weir_string part(const char *bytes, const char *what)
 {
@@ -146,6 +147,7 @@ static void example(const char *bytes, weir_head *head, weir_field fields[3])
         .authority = part(bytes, "example.com"),
         .path = part(bytes, "/path?q"),
         .reason = {NULL, 0},
+        .protocol = part(bytes, "websocket"),
         .fields = fields,
         .count = 3,
         .error = WEIR_LOOP,
@@ -170,6 +172,7 @@ static void is_the_example(const struct head *head)
     assert_true(string_equal(view->scheme, WEIR_STRING("http")));
     assert_true(string_equal(view->authority, WEIR_STRING("example.com")));
     assert_true(string_equal(view->path, WEIR_STRING("/path?q")));
+    assert_true(string_equal(view->protocol, WEIR_STRING("websocket")));
     assert_int_equal(view->reason.length, 0);
     fields_are(head, "Host:example.com|X-Empty:|VIA:1.0 a|");
 }

@@ -21,6 +21,12 @@ static const char *answering; /* the visit that answers something else than "go 
 static weir_answer answer;
 static uint32_t respond_status; /* respond() with it before answering; 0: not */
 
+static weir_result respond(uint32_t status)
+{
+    weir_reply reply = {.size = sizeof reply, .status = status};
+    return exchange_filter_host.respond((weir_exchange *)&exchange, &reply);
+}
+
 static weir_answer visit(char filter, char hook, weir_exchange *public)
 {
     char name[] = {filter, hook, 0};
@@ -31,8 +37,7 @@ static weir_answer visit(char filter, char hook, weir_exchange *public)
     if (!answering || strcmp(answering, name) != 0)
         return WEIR_CONTINUE;
     if (respond_status)
-        assert_int_equal(exchange_filter_host.respond(public, respond_status, WEIR_STRING("text")),
-                         WEIR_OK);
+        assert_int_equal(respond(respond_status), WEIR_OK);
     return answer;
 }
 
@@ -169,8 +174,7 @@ static void an_answer_ends_the_run(void **state)
     answer = WEIR_RESPOND;
     respond_status = 403;
     run(HOOK_REQUEST, WEIR_RESPOND, "aq bq ");
-    assert_int_equal(exchange.filter_status, 403);
-    assert_true(string_equal(exchange.filter_text, WEIR_STRING("text")));
+    assert_int_equal(exchange.reply->view.status, 403);
 }
 
 static void a_failure_ends_the_run(void **state)
@@ -181,7 +185,7 @@ static void a_failure_ends_the_run(void **state)
         answering = "bs";
         answer = failures[i];
         run(HOOK_RESPONSE, WEIR_FAIL, "cs bs ");
-        assert_int_equal(exchange.filter_status, 0);
+        assert_null(exchange.reply);
     }
 }
 
@@ -195,20 +199,44 @@ static void to_respond_without_an_answer_is_a_failure(void **state)
 
 static void respond_takes_one_final_answer(void **state)
 {
-    weir_exchange *public = (weir_exchange *)&exchange;
     static const uint32_t wrong[] = {0, 100, 101, 199, 600, 1000};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(exchange_filter_host.respond(public, wrong[i], WEIR_STRING("")),
-                         WEIR_INVALID);
-    char text[] = "first";
+        assert_int_equal(respond(wrong[i]), WEIR_INVALID);
     exchange.response_sent = true;
-    assert_int_equal(exchange_filter_host.respond(public, 200, string_of(text)), WEIR_INVALID);
+    assert_int_equal(respond(200), WEIR_INVALID);
     exchange.response_sent = false;
-    assert_int_equal(exchange_filter_host.respond(public, 200, string_of(text)), WEIR_OK);
-    text[0] = 'X'; /* it was copied */
-    assert_int_equal(exchange_filter_host.respond(public, 599, WEIR_STRING("")), WEIR_INVALID);
-    assert_int_equal(exchange.filter_status, 200);
-    assert_true(string_equal(exchange.filter_text, WEIR_STRING("first")));
+    assert_null(exchange.reply);
+    assert_int_equal(respond(200), WEIR_OK);
+    assert_int_equal(respond(599), WEIR_INVALID);
+    assert_int_equal(exchange.reply->view.status, 200);
+    tear_down(state);
+    set_up(state);
+    assert_int_equal(respond(599), WEIR_OK);
+    assert_int_equal(exchange.reply->view.status, 599);
+}
+
+/* Of the filter's strings there are copies, of its body's buffer a reference. */
+static void what_a_filter_gives_outlives_the_hook(void **state)
+{
+    char name[] = "Content-Type", value[] = "text/html";
+    weir_buffer *buffer = buffer_new(4);
+    weir_field fields[] = {{WEIR_STRING("Via"), WEIR_STRING("x")},
+                           {string_of(name), string_of(value)}};
+    weir_reply reply = {.size = sizeof reply,
+                        .status = 200,
+                        .fields = fields,
+                        .count = 2,
+                        .body = {buffer->bytes, 4, buffer}};
+    assert_int_equal(exchange_filter_host.respond((weir_exchange *)&exchange, &reply), WEIR_OK);
+    memset(name, 'x', sizeof name);
+    memset(value, 'x', sizeof value);
+    assert_int_equal(exchange.reply->count, 2);
+    assert_true(string_equal(exchange.reply->fields[1].name, WEIR_STRING("Content-Type")));
+    assert_true(string_equal(exchange.reply->fields[1].value, WEIR_STRING("text/html")));
+    assert_int_equal(buffer->references, 2);
+    assert_ptr_equal(exchange.reply_body.bytes, buffer->bytes);
+    buffer_release(exchange.reply_body.owner);
+    buffer_release(buffer);
 }
 
 static void heads_as_they_are_now(void **state)
@@ -234,6 +262,7 @@ int main(void)
         TEST(a_failure_ends_the_run),
         TEST(to_respond_without_an_answer_is_a_failure),
         TEST(respond_takes_one_final_answer),
+        TEST(what_a_filter_gives_outlives_the_hook),
         TEST(heads_as_they_are_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,101 @@ static void the_rest_stays_as_it_was(void **state)
                     HOST "Expect: 100-continue|Max-Forwards: 1|Trailer: x|" VIA);
 }
 
+/* --- requests that go no further */
+
+static struct head *request_to(const char *method, const char *scheme, const char *path,
+                               const char *fields)
+{
+    struct head *head = head_of(fields);
+    head->view.method = string_of(method);
+    head->view.scheme = string_of(scheme);
+    head->view.path = string_of(path);
+    return head;
+}
+
+/* RFC 9110 7.6.2 */
+static void hops_are_counted(void **state)
+{
+    static const struct {
+        const char *method, *value, *left; /* NULL: it ends here */
+    } cases[] = {
+        {"TRACE", "0", NULL},          {"OPTIONS", "0", NULL},
+        {"TRACE", "1", "0"},           {"OPTIONS", "10", "9"},
+        {"TRACE", "007", "6"},         {"OPTIONS", "4294967295", "4294967294"},
+        {"TRACE", "4294967296", NULL}, {"TRACE", "", NULL},
+        {"TRACE", "x", NULL},          {"TRACE", "-1", NULL},
+        {"OPTIONS", "1.5", NULL},      {"GET", "0", "0"},
+        {"trace", "0", "0"},           {"POST", "5", "5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char fields[64];
+        snprintf(fields, sizeof fields, "max-forwards: %s|", cases[i].value);
+        struct head *head = request_to(cases[i].method, "http", "/", fields);
+        enum reply_own own = hop_own_answer(head, false);
+        if (!cases[i].left) {
+            assert_int_equal(own, cases[i].method[0] == 'T' ? REPLY_TRACE : REPLY_OPTIONS);
+            continue;
+        }
+        assert_int_equal(own, REPLY_NOT_OURS);
+        snprintf(fields, sizeof fields, "max-forwards: %s|", cases[i].left);
+        fields_are(head, fields);
+    }
+}
+
+static void without_a_count_it_goes_on(void **state)
+{
+    assert_int_equal(hop_own_answer(request_to("TRACE", "http", "/", ""), false), REPLY_NOT_OURS);
+    assert_int_equal(hop_own_answer(request_to("OPTIONS", "http", "*", ""), false),
+                     REPLY_NOT_OURS); /* the server as a whole */
+    assert_int_equal(hop_own_answer(request_to("OPTIONS", "", "/", ""), false), REPLY_NOT_OURS);
+}
+
+/* "OPTIONS *" without a target is a question about this proxy, unless it stands for a server. */
+static void options_about_the_proxy(void **state)
+{
+    assert_int_equal(hop_own_answer(request_to("OPTIONS", "", "*", ""), false), REPLY_OPTIONS);
+    assert_int_equal(hop_own_answer(request_to("OPTIONS", "", "*", ""), true), REPLY_NOT_OURS);
+}
+
+static void loops_are_seen(void **state)
+{
+    static const char *const loops[] = {"1.1 weir",           "1.0 a, 1.1 weir", "HTTP/1.1 weir",
+                                        "1.1 weir (comment)", ",,1.1\t weir",    "1.1   weir ,2 b"};
+    static const char *const others[] = {"1.1 weird", "1.1 Weir", "weir",         "1.1",
+                                         "weir 1.1",  "",         "1.1 a (weir)", "1.1 we, ir"};
+    char fields[128];
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        snprintf(fields, sizeof fields, "Via: 1.1 b|A: b|via: %s|", loops[i]);
+        if (!hop_is_loop(head_of(fields), WEIR_STRING("weir")))
+            fail_msg("%s is no loop", loops[i]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(fields, sizeof fields, "Via: %s|X: 1.1 weir|", others[i]);
+        if (hop_is_loop(head_of(fields), WEIR_STRING("weir")))
+            fail_msg("%s is a loop", others[i]);
+    }
+    assert_false(hop_is_loop(head_of(""), WEIR_STRING("weir")));
+}
+
+/* What this proxy adds is what it looks for. */
+static void own_via_is_a_loop(void **state)
+{
+    struct head *head = head_of("Via: 1.0 a|");
+    assert_false(hop_is_loop(head, WEIR_STRING("weir-1")));
+    hop_request(head, WEIR_STRING("weir-1"));
+    assert_true(hop_is_loop(head, WEIR_STRING("weir-1")));
+    assert_false(hop_is_loop(head, WEIR_STRING("weir-2")));
+}
+
+static void expectations(void **state)
+{
+    assert_true(hop_expects_continue(head_of("A: b|Expect: 100-continue|")));
+    assert_true(hop_expects_continue(head_of("EXPECT: 100-Continue|")));
+    assert_false(hop_expects_continue(head_of("Expect: 200-ok|")));
+    assert_false(hop_expects_continue(head_of("Expect: |")));
+    assert_false(hop_expects_continue(head_of("X: 100-continue|")));
+}
+
 /* RFC 9110 6.5.1 */
 static void trailers_that_would_be_believed_go(void **state)
 {
@@ -175,7 +270,7 @@ static void trailers_that_would_be_believed_go(void **state)
                     "Connection: x|TE: a|Trailer: a|Upgrade: a|Keep-Alive: 1|Expect: 1|"
                     "Max-Forwards: 1|Proxy-Authenticate: a|Proxy-Authorization: a|"
                     "Proxy-Connection: a|Via: 1.1 a|grpc-status: 0|",
-                    "X-Checksum: 1|Via: 1.1 a|grpc-status: 0|");
+                    "X-Checksum: 1|grpc-status: 0|");
     trailers_become("Host: b|", "");
     trailers_become("", "");
 }
@@ -185,10 +280,20 @@ static void trailers_that_would_be_believed_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_of_one_connection_goes),      TEST(what_connection_lists_goes),
-        TEST(what_the_message_needs_stays),        TEST(te_says_trailers_or_nothing),
-        TEST(credentials_for_this_proxy_end_here), TEST(via_goes_to_the_last_one),
-        TEST(host_is_the_targets_authority),       TEST(the_rest_stays_as_it_was),
+        TEST(what_is_of_one_connection_goes),
+        TEST(what_connection_lists_goes),
+        TEST(what_the_message_needs_stays),
+        TEST(te_says_trailers_or_nothing),
+        TEST(credentials_for_this_proxy_end_here),
+        TEST(via_goes_to_the_last_one),
+        TEST(host_is_the_targets_authority),
+        TEST(the_rest_stays_as_it_was),
+        TEST(hops_are_counted),
+        TEST(without_a_count_it_goes_on),
+        TEST(options_about_the_proxy),
+        TEST(loops_are_seen),
+        TEST(own_via_is_a_loop),
+        TEST(expectations),
         TEST(trailers_that_would_be_believed_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

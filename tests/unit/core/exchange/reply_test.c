@@ -69,7 +69,6 @@ static void is_answered(uint32_t status, const char *reason)
     assert_int_equal(view->status, status);
     assert_true(string_equal(view->reason, string_of(reason)));
     assert_true(string_equal(view->version, WEIR_STRING("1.1")));
-    assert_true(string_equal(value_of("Content-Type"), WEIR_STRING("text/plain")));
     assert_true(string_to_number(value_of("Content-Length"), UINT64_MAX, &length));
     assert_int_equal(length, body().length);
     assert_int_equal(view->content_length, body().length);
@@ -96,7 +95,10 @@ static const struct {
     {WEIR_STOPPING, 503, "Service Unavailable", "connection_limit_reached"},
     {WEIR_MALFORMED, 400, "Bad Request", "http_request_error"},
     {WEIR_NOT_A_PROXY_REQUEST, 400, "Bad Request", "http_request_error"},
+    {WEIR_REQUEST_TRUNCATED, 400, "Bad Request", "http_request_error"},
     {WEIR_HEAD_TIMEOUT, 408, "Request Timeout", "http_request_error"},
+    {WEIR_BODY_TIMEOUT, 408, "Request Timeout", "http_request_error"},
+    {WEIR_BODY_TOO_LARGE, 413, "Content Too Large", "http_request_error"},
     {WEIR_TARGET_TOO_LONG, 414, "URI Too Long", "http_request_error"},
     {WEIR_HEAD_TOO_LARGE, 431, "Request Header Fields Too Large", "http_request_error"},
     {WEIR_VERSION_UNSUPPORTED, 505, "HTTP Version Not Supported", "http_request_error"},
@@ -120,6 +122,7 @@ static void every_cause_has_its_answer(void **state)
         is_answered(answers[i].status, answers[i].reason);
         strcat(expected, answers[i].error);
         assert_true(string_equal(value_of("Proxy-Status"), string_of(expected)));
+        assert_true(string_equal(value_of("Content-Type"), WEIR_STRING("text/plain")));
         assert_true(body().length > 5 && body().bytes[body().length - 1] == '\n');
         tear_down(state);
     }
@@ -129,7 +132,7 @@ static void every_cause_has_its_answer(void **state)
 /* No value that weir.h has is without an answer, and those with a name of their own have one. */
 static void no_cause_is_forgotten(void **state)
 {
-    for (weir_result cause = WEIR_DNS_ERROR; cause >= WEIR_INTERNAL; cause--) {
+    for (weir_result cause = WEIR_DNS_ERROR; cause >= WEIR_REQUEST_TRUNCATED; cause--) {
         set_up(state);
         reply_for_cause(&channel, cause, WEIR_STRING("weir"));
         assert_true(channel.head->view.status >= 400);
@@ -149,31 +152,89 @@ static void names_in_logs(void **state)
     assert_string_equal(cause_name(-1000), "proxy_internal_error");
 }
 
-/* Who sends nonsense is not believed about where it ends. */
-static void nonsense_ends_the_connection(void **state)
+/* Where such a request ends is not believed, or not waited for. */
+static void a_doubtful_request_ends_the_connection(void **state)
 {
-    reply_for_cause(&channel, WEIR_MALFORMED, WEIR_STRING("weir"));
-    assert_true(channel.head->view.flags & WEIR_LAST);
-    tear_down(state);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        uint32_t status = answers[i].status;
+        set_up(state);
+        reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir"));
+        assert_int_equal(channel.head->view.flags,
+                         status == 400 || status == 408 || status == 413 ? WEIR_LAST : 0);
+        tear_down(state);
+    }
     set_up(state);
-    reply_for_cause(&channel, WEIR_DENIED, WEIR_STRING("weir"));
-    assert_false(channel.head->view.flags & WEIR_LAST);
 }
 
 static void a_filters_answer(void **state)
 {
-    char text[] = "no\n";
-    reply_with(&channel, 403, string_of(text));
-    text[0] = 'X'; /* it was copied */
+    struct head *head = head_new(&arena);
+    weir_buffer *buffer = buffer_new(100000);
+    weir_slice slice = {buffer->bytes, 100000, buffer};
+    head->view.status = 403;
+    head_append(head, WEIR_STRING("X-Reason"), WEIR_STRING("because"));
+    reply_with(&channel, head, &slice);
+    buffer_release(buffer);
     is_answered(403, "Forbidden");
-    assert_true(string_equal(body(), WEIR_STRING("no\n")));
+    assert_true(string_equal(value_of("X-Reason"), WEIR_STRING("because")));
     assert_null(value_of("Proxy-Status").bytes);
+    assert_ptr_equal(body().bytes, buffer->bytes); /* of any size, and not copied */
 }
 
 static void a_filters_empty_answer(void **state)
 {
-    reply_with(&channel, 299, (weir_string){"", 0});
+    struct head *head = head_new(&arena);
+    head->view.status = 299;
+    reply_with(&channel, head, &(weir_slice){0});
     is_answered(299, ""); /* no words for it */
+    assert_int_equal(body().length, 0);
+}
+
+static weir_head request_of(const char *method, const char *scheme, const weir_field *fields,
+                            uint32_t count)
+{
+    return (weir_head){.size = sizeof(weir_head),
+                       .kind = WEIR_REQUEST,
+                       .version = WEIR_STRING("1.0"),
+                       .method = string_of(method),
+                       .scheme = string_of(scheme),
+                       .authority = WEIR_STRING("a.example"),
+                       .path = WEIR_STRING("/x?y"),
+                       .fields = fields,
+                       .count = count};
+}
+
+static void trace_echoes_what_is_no_secret(void **state)
+{
+    static const weir_field fields[] = {
+        {WEIR_STRING("Host"), WEIR_STRING("a.example")},
+        {WEIR_STRING("COOKIE"), WEIR_STRING("secret")},
+        {WEIR_STRING("X-Empty"), WEIR_STRING("")},
+        {WEIR_STRING("Authorization"), WEIR_STRING("secret")},
+        {WEIR_STRING("proxy-Authorization"), WEIR_STRING("secret")},
+        {WEIR_STRING("x"), WEIR_STRING("1")},
+    };
+    weir_head request = request_of("TRACE", "http", fields, 6);
+    reply_own(&channel, REPLY_TRACE, &request);
+    is_answered(200, "OK");
+    assert_true(string_equal(value_of("Content-Type"), WEIR_STRING("message/http")));
+    assert_true(string_equal(body(), WEIR_STRING("TRACE http://a.example/x?y HTTP/1.0\r\n"
+                                                 "Host: a.example\r\nX-Empty: \r\nx: 1\r\n\r\n")));
+}
+
+static void trace_of_an_origin_form(void **state)
+{
+    weir_head request = request_of("TRACE", "", NULL, 0);
+    reply_own(&channel, REPLY_TRACE, &request);
+    is_answered(200, "OK");
+    assert_true(string_equal(body(), WEIR_STRING("TRACE /x?y HTTP/1.0\r\n\r\n")));
+}
+
+static void options_has_no_body(void **state)
+{
+    weir_head request = request_of("OPTIONS", "", NULL, 0);
+    reply_own(&channel, REPLY_OPTIONS, &request);
+    is_answered(200, "OK");
     assert_int_equal(body().length, 0);
 }
 
@@ -197,9 +258,12 @@ int main(void)
         TEST(every_cause_has_its_answer),
         TEST(no_cause_is_forgotten),
         TEST(names_in_logs),
-        TEST(nonsense_ends_the_connection),
+        TEST(a_doubtful_request_ends_the_connection),
         TEST(a_filters_answer),
         TEST(a_filters_empty_answer),
+        TEST(trace_echoes_what_is_no_secret),
+        TEST(trace_of_an_origin_form),
+        TEST(options_has_no_body),
         TEST(takes_whatever_it_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
