@@ -64,6 +64,7 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     connection_attach(connection, &x->client);
     channel_deliver_head(&x->client, head);
     x->request = x->client.head;
+    attempt_init(&x->attempt, worker, x->snapshot, &connection->carrier->facts.local, &x->mark);
     wheel_entry_init(&x->deadline, on_deadline);
     x->active_ms = loop_now_ms(worker->loop);
     metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
@@ -122,7 +123,7 @@ static void answer_for_filter(struct exchange *x, weir_answer answer)
 static void start_attempt(struct exchange *x)
 {
     x->progress = PROGRESS_ACQUIRING;
-    attempt_start(&x->attempt, x->worker, &x->target, &x->mark);
+    attempt_start(&x->attempt, &x->target);
 }
 
 /* What weir answers itself although nothing is wrong (RFC 9110 7.6.2, 9.3.7, 9.3.8). */
@@ -186,7 +187,7 @@ static void send_request_head(struct exchange *x)
 
 static void step_acquiring(struct exchange *x)
 {
-    enum attempt_state state = attempt_step(&x->attempt, x->worker, &x->target);
+    enum attempt_state state = attempt_step(&x->attempt, &x->target);
     if (state == ATTEMPT_FAILED) {
         answer_failure(x, x->attempt.error);
         return;

@@ -4,56 +4,102 @@
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
+#include "core/upstream/access.h"
 #include "core/upstream/pool.h"
 
-static void take(struct attempt *attempt, struct worker *worker, const struct target *target)
+void attempt_init(struct attempt *attempt, struct worker *worker, const struct snapshot *snapshot,
+                  const struct address *reached, struct mark *owner)
 {
-    attempt->connection = pool_take(worker->pool, target);
-    attempt->reused = attempt->connection != NULL;
-    if (!attempt->connection)
+    *attempt = (struct attempt){
+        .worker = worker, .snapshot = snapshot, .reached = reached, .owner = owner};
+}
+
+/* Remembers why not, for the answer. */
+static bool allowed(struct attempt *attempt, const struct target *target,
+                    const struct address *address)
+{
+    if (target->configured)
+        return true;
+    weir_result verdict = access_judge(attempt->snapshot, attempt->reached, address);
+    if (verdict != WEIR_OK)
+        attempt->forbidden = verdict;
+    return verdict == WEIR_OK;
+}
+
+static void fail(struct attempt *attempt, weir_result error)
+{
+    attempt->error = error;
+    attempt->state = ATTEMPT_FAILED;
+    attempt_cancel(attempt);
+}
+
+static void take(struct attempt *attempt, const struct target *target)
+{
+    struct connection *connection = pool_take(attempt->worker->pool, target);
+    if (!connection)
         return;
-    metric_add(&worker->metrics, METRIC_SERVER_CONNECTIONS_REUSED, 1);
+    if (!allowed(attempt, target, &connection->carrier->facts.peer)) {
+        pool_put(attempt->worker->pool, connection);
+        fail(attempt, attempt->forbidden);
+        return;
+    }
+    metric_add(&attempt->worker->metrics, METRIC_SERVER_CONNECTIONS_REUSED, 1);
+    attempt->connection = connection;
+    attempt->reused = true;
     attempt->state = ATTEMPT_READY;
 }
 
-void attempt_start(struct attempt *attempt, struct worker *worker, const struct target *target,
-                   struct mark *owner)
+void attempt_start(struct attempt *attempt, const struct target *target)
 {
-    uint32_t number = attempt->number + 1;
-    *attempt = (struct attempt){.state = ATTEMPT_WAITING, .number = number};
-    if (number > 1)
-        metric_add(&worker->metrics, METRIC_ATTEMPTS_REPEATED, 1);
+    attempt->number++;
+    attempt->state = ATTEMPT_WAITING;
+    attempt->connection = NULL;
+    attempt->reused = false;
+    if (attempt->number > 1)
+        metric_add(&attempt->worker->metrics, METRIC_ATTEMPTS_REPEATED, 1);
     else
-        take(attempt, worker, target);
+        take(attempt, target);
     if (attempt->state == ATTEMPT_WAITING)
-        attempt->dial = dial_start(worker, target->host, target->port,
-                                   worker->snapshot->timeouts.connect, owner);
+        attempt->dial = dial_start(attempt->worker, target->host, target->port,
+                                   attempt->snapshot->timeouts.connect, attempt->owner);
 }
 
-static void on_connected(struct attempt *attempt, struct worker *worker,
-                         const struct target *target)
+static void judge_addresses(struct attempt *attempt, const struct target *target)
+{
+    const struct address *addresses;
+    uint32_t count = dial_addresses(attempt->dial, &addresses);
+    for (uint32_t i = 0; i < count; i++)
+        if (!allowed(attempt, target, &addresses[i]))
+            dial_forbid(attempt->dial, i);
+    dial_go(attempt->dial);
+}
+
+static void on_connected(struct attempt *attempt, const struct target *target)
 {
     struct carrier *carrier = dial_take(attempt->dial);
     attempt->dial = NULL;
-    attempt->connection = connection_open(worker, carrier, target->protocol, WEIR_SERVER_SIDE);
-    pool_adopt(worker->pool, target, attempt->connection);
+    attempt->connection =
+        connection_open(attempt->worker, carrier, target->protocol, WEIR_SERVER_SIDE);
+    pool_adopt(attempt->worker->pool, target, attempt->connection);
     attempt->state = ATTEMPT_READY;
 }
 
-enum attempt_state attempt_step(struct attempt *attempt, struct worker *worker,
-                                const struct target *target)
+static void on_dial_failed(struct attempt *attempt)
+{
+    weir_result error = dial_error(attempt->dial);
+    fail(attempt, error == WEIR_ADDRESS_PROHIBITED ? attempt->forbidden : error);
+}
+
+enum attempt_state attempt_step(struct attempt *attempt, const struct target *target)
 {
     if (!attempt->dial)
         return attempt->state;
     while (dial_state(attempt->dial) == DIAL_ADDRESSES)
-        dial_go(attempt->dial);
-    if (dial_state(attempt->dial) == DIAL_CONNECTED) {
-        on_connected(attempt, worker, target);
-    } else if (dial_state(attempt->dial) == DIAL_FAILED) {
-        attempt->error = dial_error(attempt->dial);
-        attempt->state = ATTEMPT_FAILED;
-        attempt_cancel(attempt);
-    }
+        judge_addresses(attempt, target);
+    if (dial_state(attempt->dial) == DIAL_CONNECTED)
+        on_connected(attempt, target);
+    else if (dial_state(attempt->dial) == DIAL_FAILED)
+        on_dial_failed(attempt);
     return attempt->state;
 }
 

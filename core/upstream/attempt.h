@@ -14,19 +14,26 @@ enum { ATTEMPTS_MOST = 3 }; /* a failed try is repeated at most twice */
 enum attempt_state { ATTEMPT_NONE, ATTEMPT_WAITING, ATTEMPT_READY, ATTEMPT_FAILED };
 
 struct attempt {
+    struct worker *worker;
+    const struct snapshot *snapshot;
+    const struct address *reached; /* where the client reached weir */
+    struct mark *owner;
     enum attempt_state state;
     uint32_t number; /* 1 for the first */
     bool reused;     /* the connection had served before */
     struct dial *dial;
     struct connection *connection;
-    weir_result error; /* of ATTEMPT_FAILED */
+    weir_result forbidden; /* why an address must not be dialled */
+    weir_result error;     /* of ATTEMPT_FAILED */
 };
 
-/* Starts the first or the next try; a repeated one does not take a kept connection. */
-void attempt_start(struct attempt *attempt, struct worker *worker, const struct target *target,
-                   struct mark *owner);
-enum attempt_state attempt_step(struct attempt *attempt, struct worker *worker,
-                                const struct target *target);
+/* Before the first try; the pointers are kept. */
+void attempt_init(struct attempt *attempt, struct worker *worker, const struct snapshot *snapshot,
+                  const struct address *reached, struct mark *owner);
+/* Starts the first or the next try; a repeated one does not take a kept connection. Whatever address
+ * it would reach is judged first (access.h). */
+void attempt_start(struct attempt *attempt, const struct target *target);
+enum attempt_state attempt_step(struct attempt *attempt, const struct target *target);
 /* Nobody waits for it any more. The connection, if there is one, is not touched. */
 void attempt_cancel(struct attempt *attempt);
 

@@ -20,26 +20,29 @@ static weir_result to_authority(weir_string text, uint16_t default_port, struct 
 static weir_result to_upstream(const struct upstream_group *group, uint32_t turn,
                                struct target *target)
 {
-    target->protocol = registry_protocol("h1");
+    target->protocol = registry_protocol(group->protocol ? group->protocol : "h1");
+    target->configured = true;
     return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
 }
 
 /* A tunnel carries bytes that are nobody's message: the server's leg speaks no protocol. */
-static weir_result to_tunnel_end(const weir_head *request, struct target *target)
+static weir_result to_tunnel_end(const struct snapshot *snapshot, const weir_head *request,
+                                 struct target *target)
 {
     target->protocol = registry_protocol("raw");
     weir_result rc = to_authority(request->authority, 0, target);
-    if (rc == WEIR_OK && target->port == PORT_SMTP)
-        rc = WEIR_DENIED;
-    return rc;
+    const struct port_set *ports = &snapshot->connect_ports;
+    bool allowed = ports->count ? ports_contain(ports, target->port) : target->port != PORT_SMTP;
+    return rc == WEIR_OK && !allowed ? WEIR_DENIED : rc;
 }
 
 weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,
                        struct target *target)
 {
     TRACE();
+    target->configured = false;
     if (request->kind == WEIR_TUNNEL)
-        return snapshot->fixed_upstream ? WEIR_DENIED : to_tunnel_end(request, target);
+        return snapshot->fixed_upstream ? WEIR_DENIED : to_tunnel_end(snapshot, request, target);
     if (snapshot->fixed_upstream)
         return to_upstream(snapshot->fixed_upstream, turn, target);
     if (!request->scheme.length)
