@@ -12,12 +12,13 @@ static struct deadline after(const struct exchange *x, uint32_t limit_ms, weir_r
     return (struct deadline){limit_ms ? x->active_ms + limit_ms : WHEEL_NEVER, cause};
 }
 
-/* The request has gone as far as it came, and the client owes the rest. */
+/* The request has left as far as it came, and the client owes the rest. What the server does not
+ * take takes up the client's credit: then it may not send. */
 static bool waits_for_client(const struct exchange *x)
 {
     return x->progress != PROGRESS_ANSWERED && !x->server.head && !x->client.incoming_ended &&
-           !x->client.incoming.count && x->request->view.kind == WEIR_REQUEST &&
-           !x->request->view.protocol.length;
+           !x->client.incoming.count && !x->request_flow.in_transit &&
+           x->request->view.kind == WEIR_REQUEST && !x->request->view.protocol.length;
 }
 
 static bool waits_for_answer(const struct exchange *x)
