@@ -86,8 +86,9 @@ static void on_connected(struct attempt *attempt, const struct target *target)
 
 static void on_dial_failed(struct attempt *attempt)
 {
-    weir_result error = dial_error(attempt->dial);
-    fail(attempt, error == WEIR_ADDRESS_PROHIBITED ? attempt->forbidden : error);
+    /* That one of its addresses must not be dialled says more about a name than how the others failed. */
+    bool forbidden = attempt->forbidden != WEIR_OK;
+    fail(attempt, forbidden ? attempt->forbidden : dial_error(attempt->dial));
 }
 
 enum attempt_state attempt_step(struct attempt *attempt, const struct target *target)
