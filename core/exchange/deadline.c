@@ -26,17 +26,23 @@ static bool waits_for_answer(const struct exchange *x)
     return x->progress == PROGRESS_SENT && !x->server.head && x->request_flow.ended;
 }
 
+static struct deadline earlier(struct deadline a, struct deadline b)
+{
+    return b.at_ms < a.at_ms ? b : a;
+}
+
 struct deadline deadline_of(const struct exchange *x)
 {
     const struct timeouts *timeouts = &x->snapshot->timeouts;
     if (x->tunnel || x->event_stream)
         return after(x, timeouts->tunnel_idle, WEIR_IDLE_TIMEOUT);
+    weir_result silence = x->server.head ? WEIR_IDLE_TIMEOUT : WEIR_RESPONSE_TIMEOUT;
+    struct deadline idle = after(x, timeouts->exchange_idle, silence);
     if (x->expects_continue && x->progress == PROGRESS_SENT && !x->server.answered)
-        return after(x, CONTINUE_MS, WEIR_OK);
+        return earlier(idle, after(x, CONTINUE_MS, WEIR_OK));
     if (waits_for_client(x))
-        return after(x, timeouts->body, WEIR_BODY_TIMEOUT);
+        return earlier(idle, after(x, timeouts->body, WEIR_BODY_TIMEOUT));
     if (waits_for_answer(x))
-        return after(x, timeouts->response_head, WEIR_RESPONSE_TIMEOUT);
-    weir_result cause = x->server.head ? WEIR_IDLE_TIMEOUT : WEIR_RESPONSE_TIMEOUT;
-    return after(x, timeouts->exchange_idle, cause);
+        return earlier(idle, after(x, timeouts->response_head, WEIR_RESPONSE_TIMEOUT));
+    return idle;
 }
