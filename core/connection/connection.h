@@ -27,6 +27,7 @@ struct connection {
     /* Of a client's connection: the filters of its exchanges, set by who opened it; NULL: the
      * standard ones. */
     const struct filter_chain *chain;
+    uint32_t exchanges; /* begun so far */
     bool closing;
     /* Whoever keeps the connection while it is idle (the pool); told once when it begins to close.
      */

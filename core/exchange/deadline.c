@@ -7,6 +7,8 @@
  * servers that do answer, short enough that a client of one that does not is not stuck. */
 enum { CONTINUE_MS = 1000 };
 
+enum { RATE_GRACE_MS = 10000 };
+
 static struct deadline after(const struct exchange *x, uint32_t limit_ms, weir_result cause)
 {
     return (struct deadline){limit_ms ? x->active_ms + limit_ms : WHEEL_NEVER, cause};
@@ -26,6 +28,18 @@ static bool waits_for_answer(const struct exchange *x)
     return x->progress == PROGRESS_SENT && !x->server.head && x->request_flow.ended;
 }
 
+/* body_rate_min: a body that has come more slowly than that, after a time of grace and but for the
+ * time in which the server held it up, is too slow (a client that sends a byte now and then). */
+static struct deadline too_slow(const struct exchange *x)
+{
+    uint32_t rate = x->snapshot->body_rate_min;
+    if (!rate)
+        return (struct deadline){WHEEL_NEVER, WEIR_BODY_TIMEOUT};
+    uint64_t earned_ms = x->client.received_bytes * 1000 / rate;
+    uint64_t at_ms = x->start_us / 1000 + RATE_GRACE_MS + x->blocked_ms + earned_ms;
+    return (struct deadline){at_ms, WEIR_BODY_TIMEOUT};
+}
+
 static struct deadline earlier(struct deadline a, struct deadline b)
 {
     return b.at_ms < a.at_ms ? b : a;
@@ -41,7 +55,7 @@ struct deadline deadline_of(const struct exchange *x)
     if (x->expects_continue && x->progress == PROGRESS_SENT && !x->server.answered)
         return earlier(idle, after(x, CONTINUE_MS, WEIR_OK));
     if (waits_for_client(x))
-        return earlier(idle, after(x, timeouts->body, WEIR_BODY_TIMEOUT));
+        return earlier(too_slow(x), earlier(idle, after(x, timeouts->body, WEIR_BODY_TIMEOUT)));
     if (waits_for_answer(x))
         return earlier(idle, after(x, timeouts->response_head, WEIR_RESPONSE_TIMEOUT));
     return idle;

@@ -62,6 +62,7 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     x->request_flow = (struct flow){.source = &x->client, .sink = &x->server};
     x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
     connection_attach(connection, &x->client);
+    connection->exchanges++;
     channel_deliver_head(&x->client, head);
     x->request = x->client.head;
     attempt_init(&x->attempt, worker, x->snapshot, &connection->carrier->facts.local, &x->mark);
@@ -104,7 +105,8 @@ static void answer_failure(struct exchange *x, weir_result cause)
         return;
     }
     make_way_for_answer(x);
-    reply_for_cause(&x->server, cause, string_of(x->snapshot->via_name));
+    reply_for_cause(&x->server, cause, string_of(x->snapshot->via_name),
+                    x->snapshot->error_template);
 }
 
 /* A filter answered or failed instead of continuing. */
@@ -148,6 +150,15 @@ static weir_result choose_target(struct exchange *x)
     if (rc == WEIR_OK && head->kind != WEIR_TUNNEL)
         hop_request(x->request, name);
     return rc;
+}
+
+static bool body_too_large(const struct exchange *x)
+{
+    uint64_t most = x->snapshot->request_body_max;
+    int64_t announced = x->request->view.content_length;
+    if (!most || x->request->view.kind != WEIR_REQUEST || x->tunnel)
+        return false;
+    return x->client.received_bytes > most || (announced > 0 && (uint64_t)announced > most);
 }
 
 static void step_begun(struct exchange *x)
@@ -283,6 +294,9 @@ static void send_response_head(struct exchange *x)
     x->tunnel = x->response->view.kind == WEIR_TUNNEL;
     x->response_flow.ended = end;
     uint32_t flags = (end ? WEIR_END : 0) | (x->response->view.flags & WEIR_LAST);
+    uint32_t most = x->snapshot->requests_per_connection;
+    if (most && x->client.connection->exchanges >= most)
+        flags |= WEIR_LAST;
     channel_head(&x->client, x->response, flags);
 }
 
@@ -308,6 +322,17 @@ static void step_response(struct exchange *x)
 
 /* --- both directions */
 
+/* What the server does not take is not the client's slowness. */
+static void note_blocked(struct exchange *x, bool blocked)
+{
+    if (blocked == (x->blocked_since_ms != 0))
+        return;
+    uint64_t now_ms = loop_now_ms(x->worker->loop);
+    if (!blocked)
+        x->blocked_ms += now_ms - x->blocked_since_ms;
+    x->blocked_since_ms = blocked ? now_ms : 0;
+}
+
 static void step_flows(struct exchange *x)
 {
     bool moved = false;
@@ -319,6 +344,7 @@ static void step_flows(struct exchange *x)
         moved |= relay_pump(&x->response_flow);
     if (moved)
         x->active_ms = loop_now_ms(x->worker->loop);
+    note_blocked(x, x->client.incoming.count != 0);
     bool more = x->response_sent && x->server.incoming.count && x->client.credit;
     more |= may_send && x->client.incoming.count && x->server.credit;
     if (more) /* the step's share was used up: go on in the next turn */
@@ -345,6 +371,8 @@ static void exchange_step(struct mark *mark)
         step_timed_out(x);
     else if (x->client.incoming_error != WEIR_OK)
         step_request_error(x, x->client.incoming_error);
+    else if (body_too_large(x))
+        step_request_error(x, WEIR_BODY_TOO_LARGE);
     if (x->finished)
         return;
     step_request(x);

@@ -40,6 +40,7 @@ struct exchange {
     struct attempt attempt;
     struct wheel_entry deadline;
     uint64_t active_ms, start_us;
+    uint64_t blocked_since_ms, blocked_ms; /* the client could not send on: 0, it can; in all */
     struct head *reply; /* a filter's answer; NULL: none */
     weir_slice reply_body;
     struct exchange *next_free;

@@ -65,6 +65,8 @@ const char *cause_name(weir_result cause)
     return entry_of(cause)->error;
 }
 
+static const weir_string plain_type = WEIR_STRING("text/plain");
+
 /* A local answer's channel: whatever it is sent, the request body, goes nowhere. */
 static void local_data(weir_channel *channel, const weir_slice *slices, uint32_t count,
                        uint32_t flags)
@@ -143,7 +145,31 @@ void reply_with(struct channel *channel, struct head *head, const weir_slice *bo
     channel_deliver_data(channel, body, WEIR_END);
 }
 
-void reply_for_cause(struct channel *channel, weir_result cause, weir_string name)
+/* What stands at `at` in a template: a placeholder's text, or the one character. */
+static weir_string part_at(const char *at, const struct cause_entry *entry, struct arena *arena,
+                           size_t *length)
+{
+    if (!strncmp(at, "{status}", *length = 8))
+        return arena_format(arena, "%u", entry->status);
+    if (!strncmp(at, "{reason}", *length = 8))
+        return reason_of(entry->status);
+    if (!strncmp(at, "{text}", *length = 6))
+        return (weir_string){entry->text, strlen(entry->text) - 1}; /* without its line end */
+    *length = 1;
+    return (weir_string){at, 1};
+}
+
+static weir_string fill(const char *template, const struct cause_entry *entry, struct arena *arena)
+{
+    weir_string *parts = arena_allocate(arena, (strlen(template) + 1) * sizeof *parts);
+    size_t count = 0, length;
+    for (const char *at = template; *at; at += length)
+        parts[count++] = part_at(at, entry, arena, &length);
+    return arena_join(arena, parts, count);
+}
+
+void reply_for_cause(struct channel *channel, weir_result cause, weir_string name,
+                     const char *template)
 {
     const struct cause_entry *entry = entry_of(cause);
     struct head *head = head_new(channel->arena);
@@ -157,9 +183,11 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     head_append(
         head, WEIR_STRING("Proxy-Status"),
         arena_format(channel->arena, "%.*s; error=%s", (int)name.length, name.bytes, entry->error));
-    head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/plain"));
-    reply_with(channel, head,
-               &(weir_slice){(const uint8_t *)entry->text, __builtin_strlen(entry->text), NULL});
+    bool html = template && template[0] == '<';
+    head_append(head, WEIR_STRING("Content-Type"),
+                html ? WEIR_STRING("text/html; charset=utf-8") : plain_type);
+    weir_string text = template ? fill(template, entry, channel->arena) : string_of(entry->text);
+    reply_with(channel, head, &(weir_slice){(const uint8_t *)text.bytes, text.length, NULL});
 }
 
 /* RFC 9110 9.3.8: what is secret is not echoed. */

@@ -7,8 +7,10 @@
 
 #include "core/connection/channel.h"
 
-/* Makes the channel (initialised, not attached) answer for that cause. `name` is weir's own. */
-void reply_for_cause(struct channel *channel, weir_result cause, weir_string name);
+/* Makes the channel (initialised, not attached) answer for that cause. `name` is weir's own;
+ * `template`: the body, with {status}, {reason} and {text} to be filled in; NULL: the text alone. */
+void reply_for_cause(struct channel *channel, weir_result cause, weir_string name,
+                     const char *template);
 /* Makes the channel answer with this head, to which what frames the body is added, and this body:
  * a filter's answer. */
 void reply_with(struct channel *channel, struct head *head, const weir_slice *body);
