@@ -118,7 +118,7 @@ static void every_cause_has_its_answer(void **state)
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         char expected[128] = "weir-7; error=";
         set_up(state);
-        reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir-7"));
+        reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir-7"), NULL);
         is_answered(answers[i].status, answers[i].reason);
         strcat(expected, answers[i].error);
         assert_true(string_equal(value_of("Proxy-Status"), string_of(expected)));
@@ -134,7 +134,7 @@ static void no_cause_is_forgotten(void **state)
 {
     for (weir_result cause = WEIR_DNS_ERROR; cause >= WEIR_REQUEST_TRUNCATED; cause--) {
         set_up(state);
-        reply_for_cause(&channel, cause, WEIR_STRING("weir"));
+        reply_for_cause(&channel, cause, WEIR_STRING("weir"), NULL);
         assert_true(channel.head->view.status >= 400);
         if (cause != WEIR_INTERNAL)
             assert_true(channel.head->view.status != 500);
@@ -158,7 +158,7 @@ static void a_doubtful_request_ends_the_connection(void **state)
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         uint32_t status = answers[i].status;
         set_up(state);
-        reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir"));
+        reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir"), NULL);
         assert_int_equal(channel.head->view.flags,
                          status == 400 || status == 408 || status == 413 ? WEIR_LAST : 0);
         tear_down(state);
@@ -242,7 +242,7 @@ static void options_has_no_body(void **state)
 static void takes_whatever_it_is_sent(void **state)
 {
     weir_slice slice = {(const uint8_t *)"abc", 3, NULL};
-    reply_for_cause(&channel, WEIR_DENIED, WEIR_STRING("weir"));
+    reply_for_cause(&channel, WEIR_DENIED, WEIR_STRING("weir"), NULL);
     channel.credit = 10;
     channel_data(&channel, &slice, 1, 3, 0);
     channel_grant(&channel, body().length);
