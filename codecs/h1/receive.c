@@ -452,7 +452,9 @@ static void on_client_end(weir_connection *connection, bool clean)
 {
     struct h1 *h1 = h1_of(connection);
     weir_slice nothing = {0};
-    if (!h1->channel) {
+    if (!h1->channel && clean && h1->rest.length) {
+        h1_api->wake(connection); /* there may be a request to answer first */
+    } else if (!h1->channel) {
         h1_api->close(connection, clean ? WEIR_CLOSE_FLUSH : WEIR_CLOSE_RESET, WEIR_OK);
     } else if (!clean) {
         h1_api->fail(h1->channel, WEIR_RESET, 0);

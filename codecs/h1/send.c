@@ -80,8 +80,9 @@ weir_result h1_send_response(weir_channel *channel, const weir_head *head, uint3
     }
     if (h1->receiving == RECEIVE_TUNNEL) /* refused: what follows is HTTP again */
         h1->receiving = RECEIVE_DONE;
-    bool broken = h1->ended || h1->early || h1->receiving == RECEIVE_NOTHING;
-    if (channel->connection->draining || broken || (flags & WEIR_LAST))
+    bool broken = h1->early || h1->receiving == RECEIVE_NOTHING;
+    bool last = (h1->ended && !h1->rest.length) || (flags & WEIR_LAST);
+    if (channel->connection->draining || broken || last)
         h1->keep_alive = false;
     if (!response_has_body(h1, head->status)) {
         h1->sending = flags & WEIR_END ? SEND_DONE : SEND_NO_BODY;
