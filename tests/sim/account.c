@@ -20,13 +20,19 @@ void account_deinit(void)
     memory_free(exchanges);
 }
 
-struct plan *account_next(void)
+const struct plan *account_peek(void)
 {
     if (begun == simulation.exchanges)
         return NULL;
-    struct plan *plan = &exchanges[++begun];
-    plan_make(plan, begun, simulation.seed, simulation.faults);
+    struct plan *plan = &exchanges[begun + 1];
+    if (!plan->number)
+        plan_make(plan, begun + 1, simulation.seed, simulation.faults);
     return plan;
+}
+
+struct plan *account_next(void)
+{
+    return account_peek() ? &exchanges[++begun] : NULL;
 }
 
 struct plan *account_find(uint64_t number)

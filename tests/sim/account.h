@@ -7,7 +7,8 @@
 
 void account_init(void);
 void account_deinit(void);
-/* The next exchange, planned and begun; NULL: there are no more. */
+/* The next exchange, planned; NULL: there are no more. account_next() also begins it. */
+const struct plan *account_peek(void);
 struct plan *account_next(void);
 /* One that was begun; NULL: there is none of that number, or at that port. */
 struct plan *account_find(uint64_t number);

@@ -23,6 +23,7 @@ struct client {
     bool from_origin;     /* the answer is not weir's own */
     bool until_close;     /* it lasts until the end of the connection */
     bool last;            /* it says that the connection ends after it */
+    struct plan *next;    /* its request was sent, or begun, behind this one's */
 };
 
 static struct {
@@ -52,16 +53,59 @@ static void end_tunnel(struct client *client)
         finish(client);
 }
 
+static void start_request(struct client *client, struct plan *plan)
+{
+    struct peer *peer = &client->peer;
+    happened("client begins exchange", plan->number, peer->end->number);
+    plan->may_fail = plan->fault == HOST_FAILS;
+    plan->ways[REQUEST].buffers += peer->end->other->capacity;
+    plan->ways[RESPONSE].buffers += peer->end->capacity;
+    writer_start(&peer->writer, plan, REQUEST, true);
+    peer->writing = true;
+    peer->writer.held = plan->tunnel && !plan->eager;
+    peer->end->impatient = !plan->tunnel; /* until the request is out: it may be refused */
+}
+
+/* Does not wait for the answer before it sends the next request. */
+static void pipeline(struct client *client)
+{
+    const struct plan *plan = client->peer.plan, *next = account_peek();
+    if (client->next || !next || next->tunnel || client->peer.hangs || plan->closes[REQUEST] ||
+        !dice_percent(&simulation.dice, 20))
+        return;
+    client->next = account_next();
+    start_request(client, client->next);
+    event_set(&client->peer.act, endpoint_pause_us(client->peer.end));
+}
+
 static void on_written(struct client *client)
 {
-    struct plan *plan = client->peer.plan;
+    struct plan *plan = client->peer.writer.plan;
     client->peer.end->impatient = false;
-    if (plan->tunnel)
+    if (plan->tunnel) {
         end_tunnel(client);
-    else
-        plan->ways[REQUEST].ended = true;
+        return;
+    }
+    plan->ways[REQUEST].ended = true;
     if (plan->half_closes)
         endpoint_finish(client->peer.end);
+    else
+        pipeline(client);
+}
+
+static void excuse(struct plan *plan)
+{
+    if (plan)
+        plan->may_fail = plan->may_break = true;
+}
+
+/* The request behind this one's is not sent again: weir may have begun with it. */
+static void drop_next(struct client *client)
+{
+    excuse(client->next);
+    if (client->next)
+        client->next->over = true;
+    client->next = NULL;
 }
 
 /* Fails if that is the plan. True: nobody is there any more to see how it ends. */
@@ -72,7 +116,8 @@ static bool fail(struct client *client)
                       plan->fault == CLIENT_HANGS;
     if (!is_planned || client->peer.moved < plan->fault_at || client->peer.hangs)
         return false;
-    plan->may_fail = plan->may_break = true;
+    excuse(plan);
+    excuse(client->next);
     if (plan->fault == CLIENT_HANGS) {
         peer_hang(&client->peer);
         return false;
@@ -81,6 +126,7 @@ static bool fail(struct client *client)
         peer_reset(&client->peer);
     else
         peer_leave(&client->peer);
+    drop_next(client);
     finish(client);
     return true;
 }
@@ -149,13 +195,15 @@ static void on_complete(struct client *client, size_t left)
     struct plan *plan = client->peer.plan;
     struct direction *in = &plan->ways[RESPONSE];
     bool eager = plan->eager && client->peer.writer.direction->sent; /* taken for a request */
-    if (left && !eager)
+    if (left && !eager && !client->next)
         violated(OWN_ANSWER, plan->number, "%zu bytes follow the answer", left);
     if (client->from_origin)
         account_arrive(plan, RESPONSE,
                        in->delivery == BODY_CHUNKED ? &client->peer.reader.line : NULL);
+    if (client->peer.hangs)
+        drop_next(client);
     if (client->last || client->until_close || plan->closes[REQUEST] || plan->tunnel ||
-        plan->half_closes || client->peer.hangs || !writer_done(&client->peer.writer))
+        plan->half_closes || client->peer.hangs || !plan->ways[REQUEST].ended)
         peer_leave(&client->peer);
     finish(client);
 }
@@ -176,7 +224,9 @@ static void feed(struct client *client, const uint8_t *bytes, size_t left)
             break;
         case FOUND_END:
             on_complete(client, left);
-            return;
+            if (!client->peer.plan || !client->peer.end)
+                return;
+            break;
         case FOUND_NONSENSE:
             violated(BYTES_EXACT, client->peer.plan->number, "the answer's framing is broken");
         }
@@ -201,6 +251,7 @@ static void on_lost(struct client *client, bool clean)
                  "the answer %s %s", client->status ? "broke off with" : "is missing:",
                  clean ? "the end of the connection" : "a reset");
     peer_leave(&client->peer);
+    drop_next(client);
     finish(client);
 }
 
@@ -251,26 +302,24 @@ static void connect_to_proxy(struct client *client)
     happened("client connects", client->peer.end->number, client->peer.plan->number);
 }
 
+static void await_answer(struct client *client, struct plan *plan)
+{
+    peer_begin(&client->peer, plan);
+    reader_start(&client->peer.reader);
+    client->status = 0;
+    client->from_origin = client->until_close = client->last = false;
+    event_set(&client->too_long, EXCHANGE_US_MOST);
+}
+
 static void begin(struct client *client, struct plan *plan)
 {
     struct peer *peer = &client->peer;
-    peer_begin(peer, plan);
+    await_answer(client, plan);
     if (!peer->end)
         connect_to_proxy(client);
-    happened("client begins exchange", plan->number, peer->end->number);
-    client->status = 0;
-    client->from_origin = client->until_close = client->last = false;
-    plan->may_fail = plan->fault == HOST_FAILS;
-    plan->ways[REQUEST].buffers += peer->end->other->capacity;
-    plan->ways[RESPONSE].buffers += peer->end->capacity;
-    reader_start(&peer->reader);
-    writer_start(&peer->writer, plan, REQUEST, true);
-    peer->writing = true;
-    peer->writer.held = plan->tunnel && !plan->eager;
-    peer->end->impatient = !plan->tunnel; /* until the request is out: it may be refused */
+    start_request(client, plan);
     if (sabotage(EVERY_EXCHANGE_ENDS, 5))
         peer->end->lost = plan->may_fail = plan->may_break = true;
-    event_set(&client->too_long, EXCHANGE_US_MOST);
     write_some(client);
 }
 
@@ -282,12 +331,18 @@ static void finish(struct client *client)
     if (peer->plan->tunnel && peer->end)
         peer_leave(peer);
     peer->plan = NULL;
-    peer->writing = false;
     event_clear(&client->too_long);
     event_clear(&peer->resume);
     if (peer->end)
         endpoint_pause(peer->end, false);
-    event_set(&peer->act, dice_size(&simulation.dice, IDLE_US_MOST));
+    if (peer->end && client->next) {
+        await_answer(client, client->next);
+        client->next = NULL;
+        peer->writing = true;
+    } else {
+        peer->writing = false;
+        event_set(&peer->act, dice_size(&simulation.dice, IDLE_US_MOST));
+    }
 }
 
 static void retire(struct client *client)
@@ -301,10 +356,13 @@ static void retire(struct client *client)
 static void fire_act(struct event *event)
 {
     struct client *client = CONTAINER(event, struct client, peer.act);
-    struct plan *plan = client->peer.plan;
-    if (plan)
+    struct plan *plan = client->next; /* once more: the connection ended before its turn came */
+    if (client->peer.plan) {
         write_some(client);
-    else if ((plan = account_next()))
+        return;
+    }
+    client->next = NULL;
+    if (plan || (plan = account_next()))
         begin(client, plan);
     else
         retire(client);

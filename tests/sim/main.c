@@ -33,6 +33,7 @@ static char proxy_address[] = "127.0.0.1:3128";
 static struct snapshot make_snapshot(void)
 {
     static struct listener_config listener = {.address = proxy_address};
+    static struct port_range all_ports = {1, 65535};
     static char via_name[] = "weir-sim";
     return (struct snapshot){
         .workers = 1,
@@ -42,7 +43,8 @@ static struct snapshot make_snapshot(void)
         .limits = {.size = sizeof(weir_limits), .request_line_bytes = 8192, .header_bytes = 65536,
                    .header_fields = 100, .head_ms = 30000, .idle_ms = 60000},
         .timeouts = {.connect = 10000, .response_head = 20000, .exchange_idle = 30000,
-                     .tunnel_idle = 60000},
+                     .tunnel_idle = 60000, .body = 25000},
+        .connect_ports = {.ranges = &all_ports, .count = 1},
         .via_name = via_name,
     };
 }

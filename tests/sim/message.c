@@ -10,15 +10,15 @@
 
 void writer_start(struct writer *writer, struct plan *plan, enum way way, bool with_head)
 {
+    writer->plan = plan;
     writer->direction = &plan->ways[way];
-    writer->number = plan->number;
     writer->way = way;
     writer->text.length = writer->text_at = 0;
     writer->run = 0;
     writer->held = writer->complete = false;
     writer->dice = dice_of(simulation.seed + plan->number, 0x2000 + (uint64_t)way);
     writer->direction->sent = 0;
-    writer->direction->begun = true;
+    writer->direction->ended = false;
     if (with_head)
         plan_head(plan, way, &writer->text);
 }
@@ -36,9 +36,7 @@ static void add_chunk_head(struct writer *writer)
     text_add(&writer->text, writer->run % 2 ? "%x\r\n" : "%X\r\n", writer->run);
     if (left)
         return;
-    struct plan trailing = {.number = writer->number};
-    trailing.ways[writer->way] = *direction;
-    plan_trailers(&trailing, writer->way, &trailers);
+    plan_trailers(writer->plan, writer->way, &trailers);
     text_add(&writer->text, "%s\r\n", trailers.length ? trailers.bytes : "");
     writer->complete = true;
 }
@@ -72,7 +70,7 @@ static size_t write_text(struct writer *writer, uint8_t *bytes, size_t most)
 static size_t write_run(struct writer *writer, uint8_t *bytes, size_t most)
 {
     size_t count = writer->run < most ? writer->run : most;
-    pattern_fill(writer->number, writer->way, writer->direction->sent, bytes, count);
+    pattern_fill(writer->plan->number, writer->way, writer->direction->sent, bytes, count);
     if (sabotage(BYTES_EXACT, 5))
         bytes[0] ^= 1;
     writer->direction->sent += count;

@@ -7,8 +7,8 @@
 #include "tests/sim/plan.h"
 
 struct writer {
-    struct direction *direction; /* `sent` counts the body's bytes */
-    uint64_t number;
+    struct plan *plan;
+    struct direction *direction; /* of the plan: `sent` counts the body's bytes */
     enum way way;
     struct text text; /* head or framing that goes before the next bytes of the body */
     uint32_t text_at;

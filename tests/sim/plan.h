@@ -40,7 +40,7 @@ struct direction {
     uint32_t stall_at; /* the receiver does not read for a while after so many bytes */
     uint64_t sent, received;
     uint32_t buffers; /* of the simulated kernels, the sender's and the receiver's connection */
-    bool begun, ended, arrived; /* by the sender; at the receiver */
+    bool ended, arrived; /* by the sender; at the receiver */
 };
 
 struct plan {
