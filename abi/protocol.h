@@ -5,11 +5,12 @@
  * client's channel sends the response, the server's channel sends the request.
  *
  * Credit is the only flow control. Whoever receives bytes grants credit; a sender never exceeds it.
- *  - A carrier starts with WEIR_CREDIT bytes granted to it when the connection opens. What the protocol reads
- *    as its own framing it grants back at once (carrier_grant); body bytes it grants back when core
- *    grants them on the channel.
- *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and with nothing
- *    for what it is sent, until its protocol grants. A protocol grants again only when bytes left.
+ *  - A carrier starts with WEIR_CREDIT bytes granted to it when the connection opens. What the
+ * protocol reads as its own framing it grants back at once (carrier_grant); body bytes it grants
+ * back when core grants them on the channel.
+ *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and with
+ * nothing for what it is sent, until its protocol grants. A protocol grants again only when bytes
+ * left.
  *
  * No host function calls back into the protocol before the protocol's function has returned. */
 #ifndef WEIR_PROTOCOL_H
@@ -127,7 +128,8 @@ typedef struct weir_protocol_host {
     void (*deliver_head)(weir_channel *channel, const weir_head *head);
     void (*deliver_data)(weir_channel *channel, const weir_slice *slice, uint32_t flags);
     void (*deliver_trailers)(weir_channel *channel, const weir_field *fields, uint32_t count);
-    /* What this leg receives has broken off: nothing more of it comes, but it may be sent an answer. */
+    /* What this leg receives has broken off: nothing more of it comes, but it may be sent an
+     * answer. */
     void (*deliver_error)(weir_channel *channel, weir_result why);
     /* --- channels: what this leg may be sent, and its death */
     void (*grant)(weir_channel *channel, size_t bytes);

@@ -75,7 +75,7 @@ enum {
     WEIR_NOT_A_PROXY_REQUEST = -36, /* origin-form although no upstream is fixed */
     WEIR_LOOP = -37,
     WEIR_INTERNAL = -38,
-    WEIR_BODY_TIMEOUT = -39,   /* the client stopped sending its request's body */
+    WEIR_BODY_TIMEOUT = -39, /* the client stopped sending its request's body */
     WEIR_BODY_TOO_LARGE = -40,
     WEIR_REQUEST_TRUNCATED = -41 /* the client ended in the middle of its request's body */
 };
@@ -108,9 +108,9 @@ typedef struct weir_head {
     weir_string authority; /* host or host:port as sent; of an origin-form request: Host */
     weir_string path;      /* path and query byte by byte, never empty but in a tunnel */
     weir_string reason;    /* of an h1 response; may be empty */
-    weir_string protocol;        /* what an Upgrade or an extended CONNECT asks for, or the answer
-                                    switches to ("websocket"); empty: nothing. A request that asks
-                                    has no WEIR_END: what follows depends on the answer */
+    weir_string protocol;  /* what an Upgrade or an extended CONNECT asks for, or the answer
+                              switches to ("websocket"); empty: nothing. A request that asks
+                              has no WEIR_END: what follows depends on the answer */
     const weir_field *fields;
     uint32_t count;
     weir_result error;      /* of a WEIR_MALFORMED_REQUEST */

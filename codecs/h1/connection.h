@@ -29,7 +29,7 @@ enum h1_sending {
 };
 
 struct h1 {
-    weir_channel *channel; /* the exchange in progress; NULL: none */
+    weir_channel *channel;   /* the exchange in progress; NULL: none */
     struct h1_chunks chunks; /* a chunked body being received */
     enum h1_receiving receiving;
     enum h1_sending sending;
@@ -40,6 +40,7 @@ struct h1 {
     bool rest_growable;    /* its buffer is ours alone and has the next power of two */
     struct output output;
     size_t waiting, passed; /* body bytes in output; with the carrier, not left yet */
+    bool in_flight;         /* the carrier has something that has not left yet */
     size_t discard_left;    /* of a request that was answered early and has not ended */
     bool keep_alive;        /* another exchange may follow this one */
     bool ended;             /* the peer's direction is over */
@@ -52,6 +53,13 @@ struct h1 {
 
 extern const weir_host *h1_host;
 extern const weir_protocol_host *h1_api;
+
+/* Something has not left yet. Nothing new is begun behind it: neither a peer that does not read may
+ * make it grow, nor may it count as the next exchange's bytes. */
+static inline bool h1_unsent(const struct h1 *h1)
+{
+    return h1->output.count || h1->in_flight;
+}
 
 static inline struct h1 *h1_of(const weir_connection *connection)
 {

@@ -53,6 +53,7 @@ static void h1_produce(weir_connection *connection, uint64_t stream, size_t room
     WEIR_TRACE(h1_host);
     h1_api->write(connection, 0, output_slices(&h1->output), h1->output.count,
                   h1->end_wanted ? WEIR_END : 0);
+    h1->in_flight |= h1->output.count > 0;
     output_clear(h1_host, &h1->output);
     h1->passed += h1->waiting;
     h1->waiting = 0;
@@ -64,14 +65,19 @@ static void h1_sent(weir_connection *connection, uint64_t stream)
     size_t left = h1->passed;
     (void)stream;
     h1->passed = 0;
+    h1->in_flight = false;
     if (h1->channel && left)
         h1_api->grant(h1->channel, left);
+    if (!h1->channel && (h1->rest.length || h1->ended))
+        h1_api->wake(connection);
 }
 
-/* The next pipelined request. */
+/* The next pipelined request, once the answer before has left. */
 static void h1_wake(weir_connection *connection)
 {
     struct h1 *h1 = h1_of(connection);
+    if (!h1->channel && h1_unsent(h1))
+        return;
     if (!h1->channel)
         h1_receive_rest(connection);
     if (!h1->channel && h1->ended)
@@ -183,9 +189,7 @@ static void server_close(weir_channel *channel)
     struct h1 *h1 = h1_of(connection);
     if (!h1->channel)
         return;
-    /* What has not left would count as the next exchange's; its origin may never read it. */
-    bool all_left = !h1->waiting && !h1->passed;
-    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE && all_left;
+    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE && !h1_unsent(h1);
     h1->channel = NULL;
     if (!whole)
         h1_api->close(connection, WEIR_CLOSE_RESET, WEIR_CANCELLED);

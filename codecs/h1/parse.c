@@ -359,8 +359,7 @@ static void lower_known_scheme(weir_string *scheme)
 static bool single_spaces(weir_string method)
 {
     const char *end = collected.target.bytes + collected.target.length;
-    return method.bytes + method.length + 1 == collected.target.bytes &&
-           !memcmp(end, " HTTP/", 6);
+    return method.bytes + method.length + 1 == collected.target.bytes && !memcmp(end, " HTTP/", 6);
 }
 
 /* uri-host [ ":" port ] of RFC 9110 7.2; may be empty. */

@@ -33,7 +33,7 @@ struct channel {
     uint64_t owed; /* delivered, and not granted again yet */
     bool incoming_ended;
     weir_result incoming_error; /* it broke off; WEIR_OK: it did not */
-    bool answered; /* a head has come, interim or final */
+    bool answered;              /* a head has come, interim or final */
 
     /* What this leg may be sent, and has been. */
     uint64_t credit;

@@ -3,8 +3,8 @@
 
 #include "core/base/snapshot.h"
 
-/* How long a server may keep a client waiting for "100 Continue" before weir says it. Long enough for
- * servers that do answer, short enough that a client of one that does not is not stuck. */
+/* How long a server may keep a client waiting for "100 Continue" before weir says it. Long enough
+ * for servers that do answer, short enough that a client of one that does not is not stuck. */
 enum { CONTINUE_MS = 1000 };
 
 enum { RATE_GRACE_MS = 10000 };

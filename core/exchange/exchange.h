@@ -28,20 +28,20 @@ struct exchange {
     struct channel client, server;
     struct flow request_flow, response_flow;
     enum progress progress;
-    bool response_sent; /* the final head went to the client */
-    bool tunnel;        /* both directions carry bytes and end by themselves */
-    bool event_stream;  /* an answer that may be silent for long: text/event-stream */
+    bool response_sent;    /* the final head went to the client */
+    bool tunnel;           /* both directions carry bytes and end by themselves */
+    bool event_stream;     /* an answer that may be silent for long: text/event-stream */
     bool expects_continue; /* the client waits for "100 Continue" before it sends the body */
     bool continue_due;     /* ... and the server leaves it to us to say so */
     weir_result timed_out; /* a deadline has passed; WEIR_OK: none has */
-    bool finished;      /* nothing more to do; freed at the end of the turn */
+    bool finished;         /* nothing more to do; freed at the end of the turn */
     struct head *request, *response;
     struct target target;
     struct attempt attempt;
     struct wheel_entry deadline;
     uint64_t active_ms, start_us;
     uint64_t blocked_since_ms, blocked_ms; /* the client could not send on: 0, it can; in all */
-    struct head *reply; /* a filter's answer; NULL: none */
+    struct head *reply;                    /* a filter's answer; NULL: none */
     weir_slice reply_body;
     struct exchange *next_free;
 };

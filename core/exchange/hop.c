@@ -112,8 +112,7 @@ static bool count_down(struct head *head, uint32_t index)
     string_to_number(head->fields[index].value, UINT32_MAX, &left);
     if (!left)
         return false;
-    head_set_value(head, index,
-                   arena_format(head->arena, "%llu", (unsigned long long)(left - 1)));
+    head_set_value(head, index, arena_format(head->arena, "%llu", (unsigned long long)(left - 1)));
     return true;
 }
 
@@ -126,8 +125,8 @@ enum reply_own hop_own_answer(struct head *head, bool fixed_upstream)
         return REPLY_NOT_OURS;
     int index = head_find(head, FIELD_MAX_FORWARDS, 0);
     bool here = index >= 0 && !count_down(head, (uint32_t)index);
-    bool about_us = !view->scheme.length && !fixed_upstream &&
-                    string_equal(view->path, WEIR_STRING("*"));
+    bool about_us =
+        !view->scheme.length && !fixed_upstream && string_equal(view->path, WEIR_STRING("*"));
     if (!here && !about_us)
         return REPLY_NOT_OURS;
     return trace ? REPLY_TRACE : REPLY_OPTIONS;

@@ -203,11 +203,15 @@ static weir_string echo_of(struct arena *arena, const weir_head *request)
 {
     weir_string space = WEIR_STRING(" "), line = WEIR_STRING("\r\n"), none = {"", 0};
     bool absolute = request->scheme.length != 0;
-    weir_string start[] = {request->method,  space,
-                           request->scheme,  absolute ? WEIR_STRING("://") : none,
+    weir_string start[] = {request->method,
+                           space,
+                           request->scheme,
+                           absolute ? WEIR_STRING("://") : none,
                            absolute ? request->authority : none,
-                           request->path,    WEIR_STRING(" HTTP/"),
-                           request->version, line};
+                           request->path,
+                           WEIR_STRING(" HTTP/"),
+                           request->version,
+                           line};
     size_t starts = sizeof start / sizeof *start, count = starts;
     weir_string *parts = arena_allocate(arena, (4 * request->count + starts + 1) * sizeof *parts);
     memcpy(parts, start, sizeof start);

@@ -8,7 +8,8 @@
 #include "core/connection/channel.h"
 
 /* Makes the channel (initialised, not attached) answer for that cause. `name` is weir's own;
- * `template`: the body, with {status}, {reason} and {text} to be filled in; NULL: the text alone. */
+ * `template`: the body, with {status}, {reason} and {text} to be filled in; NULL: the text alone.
+ */
 void reply_for_cause(struct channel *channel, weir_result cause, weir_string name,
                      const char *template);
 /* Makes the channel answer with this head, to which what frames the body is added, and this body:

@@ -86,7 +86,8 @@ static void on_connected(struct attempt *attempt, const struct target *target)
 
 static void on_dial_failed(struct attempt *attempt)
 {
-    /* That one of its addresses must not be dialled says more about a name than how the others failed. */
+    /* That one of its addresses must not be dialled says more about a name than how the others
+     * failed. */
     bool forbidden = attempt->forbidden != WEIR_OK;
     fail(attempt, forbidden ? attempt->forbidden : dial_error(attempt->dial));
 }

@@ -30,8 +30,8 @@ struct attempt {
 /* Before the first try; the pointers are kept. */
 void attempt_init(struct attempt *attempt, struct worker *worker, const struct snapshot *snapshot,
                   const struct address *reached, struct mark *owner);
-/* Starts the first or the next try; a repeated one does not take a kept connection. Whatever address
- * it would reach is judged first (access.h). */
+/* Starts the first or the next try; a repeated one does not take a kept connection. Whatever
+ * address it would reach is judged first (access.h). */
 void attempt_start(struct attempt *attempt, const struct target *target);
 enum attempt_state attempt_step(struct attempt *attempt, const struct target *target);
 /* Nobody waits for it any more. The connection, if there is one, is not touched. */
