@@ -18,6 +18,7 @@ CREDIT = 64 * 1024
 FRAMING = 8 * 1024       # heads and chunk sizes on the way
 BLOCK = bytes(range(251)) * 261
 SMALL = 16 * 1024        # socket buffers of the two ends
+PATIENCE = 30            # seconds: full buffers that empty by a few bytes now and then take time
 
 
 def push(connection, most, still=0.5):
@@ -76,7 +77,7 @@ def test_client_that_does_not_read_stops_the_origin(weir_release, make_origin, f
             "close": b"HTTP/1.1 200 OK\r\n\r\n", "tunnel": b""}[framing])
         taken.append(push(connection.socket, MOST))
         stalled.set()
-        assert resume.wait(8)
+        assert resume.wait(PATIENCE)
 
     origin = make_origin(handler, send_buffer=SMALL)
     before = weir.memory()
@@ -86,7 +87,7 @@ def test_client_that_does_not_read_stops_the_origin(weir_release, make_origin, f
         else:
             client.send(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (origin.url().encode(),
                                                                  origin.authority))
-        assert stalled.wait(8)
+        assert stalled.wait(PATIENCE)
         server_leg = origin.connections[0].socket.getpeername()[1]
         count = held(taken[0], origin.port, server_leg, weir.address[1], client.port)
         count -= client.reader.available()  # tunnel bytes that came with the head
@@ -112,7 +113,7 @@ def test_origin_that_does_not_read_stops_the_client(weir_release, make_origin, f
         if framing != "tunnel":
             connection.request_head()
         begun.set()
-        assert resume.wait(8)
+        assert resume.wait(PATIENCE)
         if framing != "chunked":
             got.append(connection.reader.take(expected[0]))
 
@@ -128,7 +129,7 @@ def test_origin_that_does_not_read_stops_the_client(weir_release, make_origin, f
                                                               origin.authority))
             client.send(b"Content-Length: %d\r\n\r\n" % MOST if framing == "length" else
                         b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % MOST)
-        assert begun.wait(8)
+        assert begun.wait(PATIENCE)
         taken = push(client.socket, MOST)
         expected.append(taken)
         connection = origin.connections[0]
@@ -142,7 +143,7 @@ def test_origin_that_does_not_read_stops_the_client(weir_release, make_origin, f
         assert growth < 512 * 1024, growth
         resume.set()
         if framing != "chunked":
-            assert connection.finished.wait(8)
+            assert connection.finished.wait(PATIENCE)
             assert got == [blocks(0, taken)], "what was stalled came out different"
 
 
@@ -155,7 +156,7 @@ def test_slow_reader_costs_its_credit_and_little_more(weir_release, make_origin)
         while connection.request():
             connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % MOST)
             push(connection.socket, MOST, still=0.3)
-            stalled.wait(20)
+            stalled.wait(PATIENCE)
             connection.wait_end()
 
     origin = make_origin(handler, send_buffer=SMALL)
@@ -166,7 +167,7 @@ def test_slow_reader_costs_its_credit_and_little_more(weir_release, make_origin)
         clients = [Client(weir.address, receive_buffer=SMALL) for unused in range(readers)]
         for slow in clients:
             slow.send(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % origin.url().encode())
-        stalled.wait(20)
+        stalled.wait(PATIENCE)
         growth = (weir.memory() - before) / readers
         answer = client.ask(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % other.url().encode())
         assert answer.status == 200, "stalled readers stop their neighbours"
@@ -232,7 +233,7 @@ def test_stalled_client_that_leaves_ends_the_server_leg(weir, make_origin):
     origin = make_origin(handler, send_buffer=SMALL)
     client = Client(weir.address, receive_buffer=SMALL)
     client.send(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % origin.url().encode())
-    assert stalled.wait(8)
+    assert stalled.wait(PATIENCE)
     client.reset()
     assert origin.connection().finished.wait(3), "the stalled exchange was kept"
 
