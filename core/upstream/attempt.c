@@ -55,6 +55,7 @@ void attempt_start(struct attempt *attempt, const struct target *target)
     attempt->state = ATTEMPT_WAITING;
     attempt->connection = NULL;
     attempt->reused = false;
+    attempt->times = (struct dial_times){0};
     if (attempt->number > 1)
         metric_add(&attempt->worker->metrics, METRIC_ATTEMPTS_REPEATED, 1);
     else
@@ -76,6 +77,7 @@ static void judge_addresses(struct attempt *attempt, const struct target *target
 
 static void on_connected(struct attempt *attempt, const struct target *target)
 {
+    attempt->times = dial_times(attempt->dial);
     struct carrier *carrier = dial_take(attempt->dial);
     attempt->dial = NULL;
     attempt->connection =
@@ -89,6 +91,7 @@ static void on_dial_failed(struct attempt *attempt)
     /* That one of its addresses must not be dialled says more about a name than how the others
      * failed. */
     bool forbidden = attempt->forbidden != WEIR_OK;
+    attempt->times = dial_times(attempt->dial);
     fail(attempt, forbidden ? attempt->forbidden : dial_error(attempt->dial));
 }
 

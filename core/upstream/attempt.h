@@ -21,6 +21,7 @@ struct attempt {
     enum attempt_state state;
     uint32_t number; /* 1 for the first */
     bool reused;     /* the connection had served before */
+    struct dial_times times;
     struct dial *dial;
     struct connection *connection;
     weir_result forbidden; /* why an address must not be dialled */

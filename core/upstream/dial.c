@@ -49,6 +49,7 @@ struct dial {
     uint16_t port;
     uint32_t count, judged, batch;  /* addresses known, judged before, and to be judged now */
     uint32_t six, allowed, untried; /* sets: IPv6; allowed of the batch; allowed and waiting */
+    uint64_t begun_us, resolved_us, ended_us; /* 0: not yet */
     struct carrier *carrier;
     struct address addresses[ADDRESSES_MOST];
 };
@@ -109,6 +110,7 @@ static void end(struct dial *dial, enum dial_state state)
 {
     stop(dial);
     dial->lookups[SIX].query = dial->lookups[FOUR].query = NULL;
+    dial->ended_us = loop_now_us(dial->worker->loop);
     dial->state = state;
 }
 
@@ -219,6 +221,8 @@ static void on_deadline(struct wheel_entry *entry)
 
 static void learn(struct dial *dial, const struct dns_answer *answer)
 {
+    if (answer->count && !dial->resolved_us)
+        dial->resolved_us = loop_now_us(dial->worker->loop);
     for (uint32_t i = 0; i < answer->count; i++) {
         struct address *address = &dial->addresses[dial->count];
         *address = answer->addresses[i];
@@ -268,15 +272,18 @@ struct dial *dial_start(struct worker *worker, weir_string host, uint16_t port, 
     dial->owner = owner;
     dial->port = port;
     dial->six_next = true;
+    dial->begun_us = loop_now_us(worker->loop);
     link_init(&dial->racers);
     wheel_entry_init(&dial->deadline, on_deadline);
     wheel_entry_init(&dial->pace, on_pace);
     if (connect_ms)
         wheel_set(worker->wheel, &dial->deadline, loop_now_ms(worker->loop) + connect_ms);
-    if (address_from_literal(host, port, &literal.addresses[0]))
+    if (address_from_literal(host, port, &literal.addresses[0])) {
+        dial->resolved_us = dial->begun_us;
         learn(dial, &literal);
-    else
+    } else {
         resolve(dial, host);
+    }
     advance(dial);
     return dial;
 }
@@ -324,6 +331,16 @@ struct carrier *dial_take(struct dial *dial)
 weir_result dial_error(const struct dial *dial)
 {
     return dial->error;
+}
+
+struct dial_times dial_times(const struct dial *dial)
+{
+    if (!dial->resolved_us)
+        return (struct dial_times){.resolve_us = dial->ended_us - dial->begun_us};
+    return (struct dial_times){
+        .resolve_us = dial->resolved_us - dial->begun_us,
+        .connect_us = dial->ended_us - dial->resolved_us,
+    };
 }
 
 void dial_cancel(struct dial *dial)

@@ -44,6 +44,12 @@ void dial_go(struct dial *dial);
 /* The connected carrier, not open yet, becomes the caller's. Ends the dial (frees it). */
 struct carrier *dial_take(struct dial *dial);
 weir_result dial_error(const struct dial *dial);
+/* How long it took, in microseconds; in DIAL_CONNECTED and DIAL_FAILED. */
+struct dial_times {
+    uint64_t resolve_us; /* until the first address was known; 0: the host is one */
+    uint64_t connect_us; /* from then to the end; 0: no address was known */
+};
+struct dial_times dial_times(const struct dial *dial);
 /* Ends the dial in any state; attempts in flight are cancelled, a carrier that nobody took is
  * closed, nothing is marked any more. */
 void dial_cancel(struct dial *dial);

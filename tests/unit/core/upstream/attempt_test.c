@@ -94,6 +94,12 @@ weir_result dial_error(const struct dial *which)
     return dial.error;
 }
 
+struct dial_times dial_times(const struct dial *which)
+{
+    assert_true(dial.state == DIAL_CONNECTED || dial.state == DIAL_FAILED);
+    return (struct dial_times){.resolve_us = 11, .connect_us = 22};
+}
+
 void dial_cancel(struct dial *which)
 {
     assert_ptr_equal(which, the_dial);
@@ -176,10 +182,13 @@ static void otherwise_it_is_dialled(void **state)
     dial.state = DIAL_ADDRESSES;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
     assert_int_equal(dial.gone_on, 2);
+    assert_int_equal(attempt.times.resolve_us, 0);
     dial.state = DIAL_CONNECTED;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_READY);
     assert_ptr_equal(attempt.connection, &opened);
     assert_false(attempt.reused);
+    assert_int_equal(attempt.times.resolve_us, 11);
+    assert_int_equal(attempt.times.connect_us, 22);
     assert_int_equal(dial.adopted, 1);
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_READY); /* stays so */
     assert_int_equal(dial.adopted, 1);
@@ -195,6 +204,7 @@ static void a_dial_that_fails(void **state)
     dial.error = WEIR_UNROUTABLE;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
     assert_int_equal(attempt.error, WEIR_UNROUTABLE);
+    assert_int_equal(attempt.times.connect_us, 22);
     assert_null(attempt.connection);
     assert_int_equal(dial.cancelled, 1); /* let go */
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);

@@ -59,6 +59,11 @@ uint64_t loop_now_ms(struct loop *loop)
     return net.now_ms;
 }
 
+uint64_t loop_now_us(struct loop *loop)
+{
+    return net.now_ms * 1000;
+}
+
 struct dns_query *dns_resolve(struct dns *dns, weir_string host, int family,
                               struct dns_answer *answer,
                               void (*on_answer)(void *user, const struct dns_answer *answer),
@@ -229,6 +234,13 @@ static void failed(weir_result why)
     assert_int_equal(dial_error(net.dial), why);
     dial_cancel(net.dial);
     net.dial = NULL;
+}
+
+static void times_are(uint64_t resolve_ms, uint64_t connect_ms)
+{
+    struct dial_times times = dial_times(net.dial);
+    assert_int_equal(times.resolve_us, resolve_ms * 1000);
+    assert_int_equal(times.connect_us, connect_ms * 1000);
 }
 
 static int set_up(void **state)
@@ -720,6 +732,44 @@ static void cancel_in_every_state(void **state)
     assert_int_equal(net.closed, 1);
 }
 
+/* --- tests: times */
+
+static void time_to_resolve_and_to_connect(void **state)
+{
+    start("server.example");
+    pass(20);
+    answer(&net.six, "2001:db8::1");
+    pass(5);
+    judge("2001:db8::1", 0);
+    pass(10);
+    answer(&net.four, "192.0.2.1");
+    pass(30);
+    connects(0);
+    times_are(20, 45);
+    taken();
+}
+
+static void no_time_to_resolve_an_address(void **state)
+{
+    start("192.0.2.7");
+    judge("192.0.2.7", 0);
+    pass(7);
+    fails(0, ECONNREFUSED);
+    times_are(0, 7);
+    failed(WEIR_CONNECTION_REFUSED);
+}
+
+static void no_time_to_connect_to_what_is_unknown(void **state)
+{
+    start("server.example");
+    pass(20);
+    answer(&net.six, "");
+    pass(4);
+    answer(&net.four, "");
+    times_are(24, 0);
+    failed(WEIR_DNS_ERROR);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -756,6 +806,9 @@ int main(void)
         TEST(connects_while_the_owner_judges),
         TEST(fails_while_the_owner_judges),
         TEST(cancel_in_every_state),
+        TEST(time_to_resolve_and_to_connect),
+        TEST(no_time_to_resolve_an_address),
+        TEST(no_time_to_connect_to_what_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
