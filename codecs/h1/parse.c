@@ -277,11 +277,11 @@ static bool find_framing(llhttp_t *parser, struct h1_head *result, enum h1_frami
         result->framing = H1_CHUNKED;
         return true;
     }
-    only_field("content-length", 14, &several);
     if (!counted) {
         result->framing = without;
         return true;
     }
+    only_field("content-length", 14, &several);
     result->framing = parser->content_length ? H1_LENGTH : H1_NO_BODY;
     result->head.content_length = (int64_t)parser->content_length;
     return !several && parser->content_length <= INT64_MAX;
@@ -367,6 +367,8 @@ static bool host_is_valid(weir_string host)
 {
     for (size_t i = 0; i < host.length; i++) {
         uint8_t c = (uint8_t)host.bytes[i];
+        if ((c >= 'a' && c <= 'z') || (c >= '-' && c <= ':' && c != '/'))
+            continue; /* what is usual: letters, digits, dots, hyphens and the port */
         if (c <= 0x20 || c >= 0x7f || strchr("\"#/<>?@\\^`{|}", c))
             return false;
     }
@@ -377,10 +379,12 @@ static bool host_is_valid(weir_string host)
  * whoever looks at HTTP, and a body would leave it open what belongs to which protocol. */
 static weir_string wanted_protocol(const llhttp_t *parser, enum h1_framing framing)
 {
-    bool several = false;
-    const weir_field *upgrade = only_field("upgrade", 7, &several);
+    bool several = false, wished = parser->flags & F_CONNECTION_UPGRADE;
     weir_string none = {"", 0};
-    if (!upgrade || several || !(parser->flags & F_CONNECTION_UPGRADE) || framing != H1_NO_BODY)
+    if (!wished || framing != H1_NO_BODY)
+        return none;
+    const weir_field *upgrade = only_field("upgrade", 7, &several);
+    if (!upgrade || several)
         return none;
     for (size_t i = 0; i + 1 < upgrade->value.length; i++)
         if ((upgrade->value.bytes[i] | 0x20) == 'h' && upgrade->value.bytes[i + 1] == '2')
@@ -473,10 +477,11 @@ enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bo
     fill_common(parser, bytes);
     head->head.status = parser->status_code;
     head->head.reason = collected.reason;
-    bool several = false;
-    const weir_field *upgrade = only_field("upgrade", 7, &several);
-    if (head->head.status == 101 && upgrade)
-        head->head.protocol = upgrade->value;
+    if (head->head.status == 101) {
+        bool several = false;
+        const weir_field *upgrade = only_field("upgrade", 7, &several);
+        head->head.protocol = upgrade ? upgrade->value : (weir_string){"", 0};
+    }
     if (!find_framing(parser, head, H1_UNTIL_END))
         return broken(WEIR_MALFORMED);
     if (no_body || never_has_body(head->head.status))

@@ -67,8 +67,9 @@ bool string_next_element(weir_string *rest, weir_string *element)
 /* reg-name and IPv4: unreserved, percent-encoded and sub-delims of RFC 3986, no colon. */
 static bool host_character(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("-._~%!$&'()*+,;=", c));
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-')
+        return true; /* what is usual */
+    return (c >= 'A' && c <= 'Z') || (c && strchr("_~%!$&'()*+,;=", c));
 }
 
 /* An IPv6 literal; whether it is a valid address is decided where it is turned into one. */

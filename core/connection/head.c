@@ -67,6 +67,13 @@ static int candidate(weir_string name)
 static bool is_known(weir_string name, weir_string lower)
 {
     size_t i = 0;
+    for (; i + 8 <= name.length; i += 8) {
+        uint64_t some, wanted;
+        memcpy(&some, name.bytes + i, 8);
+        memcpy(&wanted, lower.bytes + i, 8);
+        if ((some | 0x2020202020202020u) != wanted)
+            return false;
+    }
     while (i < name.length && (name.bytes[i] | 0x20) == lower.bytes[i])
         i++;
     return i == name.length;

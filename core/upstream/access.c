@@ -19,12 +19,17 @@ static bool is_own(const struct snapshot *snapshot, const struct address *reache
     return false;
 }
 
+weir_result access_judge_again(const struct snapshot *snapshot, const struct address *address)
+{
+    if (snapshot->deny_addresses && network_list_contains(snapshot->deny_addresses, address))
+        return WEIR_ADDRESS_PROHIBITED;
+    return WEIR_OK;
+}
+
 weir_result access_judge(const struct snapshot *snapshot, const struct address *reached,
                          const struct address *address)
 {
     if (is_own(snapshot, reached, address))
         return WEIR_LOOP;
-    if (snapshot->deny_addresses && network_list_contains(snapshot->deny_addresses, address))
-        return WEIR_ADDRESS_PROHIBITED;
-    return WEIR_OK;
+    return access_judge_again(snapshot, address);
 }

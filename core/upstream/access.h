@@ -12,4 +12,7 @@
 weir_result access_judge(const struct snapshot *snapshot, const struct address *reached,
                          const struct address *address);
 
+/* The same of an address that was judged when it was dialled: only what may have changed since. */
+weir_result access_judge_again(const struct snapshot *snapshot, const struct address *address);
+
 #endif

@@ -16,11 +16,12 @@ void attempt_init(struct attempt *attempt, struct worker *worker, const struct s
 
 /* Remembers why not, for the answer. */
 static bool allowed(struct attempt *attempt, const struct target *target,
-                    const struct address *address)
+                    const struct address *address, bool again)
 {
     if (target->configured)
         return true;
-    weir_result verdict = access_judge(attempt->snapshot, attempt->reached, address);
+    weir_result verdict = again ? access_judge_again(attempt->snapshot, address)
+                                : access_judge(attempt->snapshot, attempt->reached, address);
     if (verdict != WEIR_OK)
         attempt->forbidden = verdict;
     return verdict == WEIR_OK;
@@ -38,7 +39,7 @@ static void take(struct attempt *attempt, const struct target *target)
     struct connection *connection = pool_take(attempt->worker->pool, target);
     if (!connection)
         return;
-    if (!allowed(attempt, target, &connection->carrier->facts.peer)) {
+    if (!allowed(attempt, target, &connection->carrier->facts.peer, true)) {
         pool_put(attempt->worker->pool, connection);
         fail(attempt, attempt->forbidden);
         return;
@@ -70,7 +71,7 @@ static void judge_addresses(struct attempt *attempt, const struct target *target
     const struct address *addresses;
     uint32_t count = dial_addresses(attempt->dial, &addresses);
     for (uint32_t i = 0; i < count; i++)
-        if (!allowed(attempt, target, &addresses[i]))
+        if (!allowed(attempt, target, &addresses[i], false))
             dial_forbid(attempt->dial, i);
     dial_go(attempt->dial);
 }
