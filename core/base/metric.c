@@ -11,6 +11,7 @@ const char *const metric_names[METRICS] = {
     [METRIC_EXCHANGES_OPEN] = "exchanges_open",
     [METRIC_EXCHANGES_FAILED] = "exchanges_failed",
     [METRIC_ATTEMPTS_REPEATED] = "attempts_repeated",
+    [METRIC_ACCESS_LINES_DROPPED] = "access_lines_dropped",
     [METRIC_REQUEST_BYTES] = "request_bytes",
     [METRIC_RESPONSE_BYTES] = "response_bytes",
 };

@@ -1,6 +1,6 @@
 /* core/base/metric.h - counters and gauges, one set of cells per worker, summed when read
  *
- * Only the owning worker writes a cell; any thread may read it. */
+ * Only the owning worker writes a cell, but with metric_add_shared(); any thread may read it. */
 #ifndef CORE_BASE_METRIC_H
 #define CORE_BASE_METRIC_H
 
@@ -17,7 +17,8 @@ enum metric {
     METRIC_EXCHANGES_OPEN,   /* gauge */
     METRIC_EXCHANGES_FAILED, /* answered by weir with an error, or aborted */
     METRIC_ATTEMPTS_REPEATED,
-    METRIC_REQUEST_BYTES, /* body and tunnel bytes */
+    METRIC_ACCESS_LINES_DROPPED, /* of the access log: what takes them is too slow, or full */
+    METRIC_REQUEST_BYTES,        /* body and tunnel bytes */
     METRIC_RESPONSE_BYTES,
     METRICS
 };
@@ -32,6 +33,12 @@ static inline void metric_add(struct metrics *metrics, enum metric metric, int64
 {
     uint64_t now = atomic_load_explicit(&metrics->cells[metric], memory_order_relaxed);
     atomic_store_explicit(&metrics->cells[metric], now + (uint64_t)value, memory_order_relaxed);
+}
+
+/* For a cell that others than the worker write too. [any] */
+static inline void metric_add_shared(struct metrics *metrics, enum metric metric, uint64_t value)
+{
+    atomic_fetch_add_explicit(&metrics->cells[metric], value, memory_order_relaxed);
 }
 
 static inline uint64_t metric_read(const struct metrics *metrics, enum metric metric)

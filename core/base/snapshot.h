@@ -11,7 +11,8 @@
 #include "abi/protocol.h"
 #include "core/base/log.h"
 
-struct network_list; /* core/io/network.h */
+struct network_list;  /* core/io/network.h */
+struct access_format; /* core/base/access_format.h */
 
 /* A group of servers. The only one in force so far is the one every request goes to. */
 struct upstream_group {
@@ -57,6 +58,7 @@ struct access_log_config {
     char *format;    /* "common", "combined", "json", or a template, which has a { */
     char *file;      /* NULL: standard output */
     uint32_t sample; /* one exchange in so many is logged: 1.. */
+    const struct access_format *compiled; /* the format; NULL: off */
 };
 
 struct snapshot {

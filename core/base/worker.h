@@ -12,13 +12,14 @@
 #include "core/base/metric.h"
 
 struct snapshot;
-struct loop;     /* core/io */
-struct turn;     /* core/io */
-struct wheel;    /* core/io */
-struct dns;      /* core/io */
-struct pool;     /* core/upstream */
-struct edge;     /* core/edge */
-struct exchange; /* core/exchange */
+struct loop;         /* core/io */
+struct turn;         /* core/io */
+struct wheel;        /* core/io */
+struct dns;          /* core/io */
+struct pool;         /* core/upstream */
+struct edge;         /* core/edge */
+struct exchange;     /* core/exchange */
+struct access_lines; /* core/exchange */
 
 struct worker {
     uint32_t index;
@@ -32,7 +33,8 @@ struct worker {
     struct edge *edge;
     struct exchange *free_exchanges; /* kept for reuse, with their first arena blocks */
     uint32_t free_exchange_count;
-    struct link connections; /* all open ones, both sides */
+    struct access_lines *access_lines; /* NULL: nobody takes lines of the access log */
+    struct link connections;           /* all open ones, both sides */
     struct metrics metrics;
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
+#include "core/exchange/access_record.h"
 #include "core/exchange/deadline.h"
 #include "core/exchange/hop.h"
 #include "core/exchange/reply.h"
@@ -70,6 +71,7 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     x->active_ms = loop_now_ms(worker->loop);
     metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, 1);
+    access_begin(x, connection);
     return &x->client;
 }
 
@@ -105,6 +107,7 @@ static void answer_failure(struct exchange *x, weir_result cause)
         return;
     }
     make_way_for_answer(x);
+    x->cause = cause;
     reply_for_cause(&x->server, cause, string_of(x->snapshot->via_name),
                     x->snapshot->error_template);
 }
@@ -191,6 +194,7 @@ static void send_request_head(struct exchange *x)
     x->request_flow.ended = end;
     x->active_ms = loop_now_ms(x->worker->loop);
     x->expects_continue = !end && hop_expects_continue(x->request);
+    access_sent(x);
     weir_result rc = channel_head(&x->server, x->request, end ? WEIR_END : 0);
     if (rc == WEIR_REFUSED)
         channel_fail(&x->server, WEIR_REFUSED, true);
@@ -309,6 +313,7 @@ static void step_response(struct exchange *x)
         return;
     TRACE();
     x->response = x->server.head;
+    access_answered(x);
     x->event_stream = head_is_event_stream(x->response);
     weir_answer answer = filters_run(x, HOOK_RESPONSE);
     if (answer != WEIR_CONTINUE && x->progress != PROGRESS_ANSWERED) {
@@ -414,24 +419,11 @@ static void on_deadline(struct wheel_entry *entry)
 
 /* --- end */
 
-static void log_end(struct exchange *x, weir_result why)
-{
-    if (!log_wanted(LOG_DEBUG))
-        return;
-    const weir_head *request = &x->request->view;
-    log_write(LOG_DEBUG, "exchange: %.*s %.*s %u, %llu bytes up, %llu down, %s, %llu us",
-              (int)request->method.length, request->method.bytes, (int)request->authority.length,
-              request->authority.bytes, x->response_sent ? x->response->view.status : 0,
-              (unsigned long long)x->client.received_bytes,
-              (unsigned long long)x->client.sent_bytes, cause_name(why),
-              (unsigned long long)(loop_now_us(x->worker->loop) - x->start_us));
-}
-
 /* `why`: WEIR_OK when everything was passed on; else both legs are aborted honestly. */
 static void finish(struct exchange *x, weir_result why)
 {
     TRACE();
-    log_end(x, why);
+    access_end(x, why);
     metric_add(&x->worker->metrics, METRIC_REQUEST_BYTES, (int64_t)x->client.received_bytes);
     metric_add(&x->worker->metrics, METRIC_RESPONSE_BYTES, (int64_t)x->client.sent_bytes);
     release_server(x, why == WEIR_OK ? WEIR_OK : WEIR_CANCELLED);

@@ -43,6 +43,9 @@ struct exchange {
     uint64_t blocked_since_ms, blocked_ms; /* the client could not send on: 0, it can; in all */
     struct head *reply;                    /* a filter's answer; NULL: none */
     weir_slice reply_body;
+    const weir_filter *replier;  /* whose answer that is; NULL: not a filter's */
+    weir_result cause;           /* of the failure that weir answers; WEIR_OK: it answers none */
+    struct access_notes *access; /* for the access log; NULL: it is off */
     struct exchange *next_free;
 };
 

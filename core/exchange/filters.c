@@ -63,8 +63,10 @@ weir_answer filters_run(struct exchange *exchange, enum filter_hook hook)
     TRACE();
     for (uint32_t i = 0; i < chain->counts[hook]; i++) {
         weir_answer answer = hook_of(chain->lists[hook][i], hook)(public_of(exchange));
-        if (answer == WEIR_RESPOND && exchange->reply)
+        if (answer == WEIR_RESPOND && exchange->reply) {
+            exchange->replier = chain->lists[hook][i];
             return WEIR_RESPOND;
+        }
         if (answer != WEIR_CONTINUE) {
             log_write(LOG_WARNING, "filter %s failed", chain->lists[hook][i]->name);
             return WEIR_FAIL;
