@@ -10,31 +10,19 @@
 #include "core/base/memory.h"
 #include "core/base/string.h"
 #include "core/process/config_keys.h"
+#include "core/process/config_listeners.h"
+#include "core/process/config_sources.h"
 #include "core/process/nearest.h"
 #include "core/process/tree.h"
-#include "core/process/yaml.h"
 
 /* --- what one value has to do with another */
-
-static void check_listeners(const struct snapshot *snapshot, const struct tree_node *root,
-                            struct config_errors *errors)
-{
-    const struct tree_node *list = tree_child(root, "listen");
-    const struct tree_node *item = list ? list->first : NULL;
-    for (uint32_t i = 0; item && i < snapshot->listener_count; i++, item = item->next) {
-        const struct tree_node *address = tree_child(item, "address");
-        for (uint32_t j = 0; address && j < i; j++)
-            if (value_same_listener(snapshot->listeners[i].address, snapshot->listeners[j].address))
-                tree_mistake(errors, address, "is the same as that of listen[%u]; remove one", j);
-    }
-}
 
 static void fix_upstream(struct config *config, const struct tree_node *root,
                          struct config_errors *errors)
 {
     struct snapshot *snapshot = &config->snapshot;
     const struct tree_node *node = tree_child(root, "fixed_upstream");
-    char hint[NEAREST_HINT_BYTES];
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES] = "";
     if (!node || !config->fixed_upstream)
         return;
     struct nearest nearest = nearest_to(string_of(config->fixed_upstream));
@@ -47,8 +35,8 @@ static void fix_upstream(struct config *config, const struct tree_node *root,
         nearest_consider(&nearest, known->name);
     }
     if (!snapshot->fixed_upstream)
-        tree_mistake(errors, node, "there is no upstream \"%s\"%s", config->fixed_upstream,
-                     nearest_hint(&nearest, hint));
+        tree_mistake(errors, node, "there is no upstream \"%s\"%s", tree_show(node, shown),
+                     node->secret ? "" : nearest_hint(&nearest, hint));
 }
 
 /* A group without requests is a mistake: who wrote it wants no forward proxy. */
@@ -73,10 +61,17 @@ static void read_root(struct config *config, const struct tree_node *root,
     schema_read(&config_schema, root, config, &config->arena, errors);
     if (root->kind != TREE_MAPPING)
         return;
-    check_listeners(&config->snapshot, root, errors);
+    config_check_listeners(config->snapshot.listeners, config->snapshot.listener_count,
+                           options->open, tree_child(root, "listen"), errors);
     fix_upstream(config, root, errors);
     if (!errors->count && !options->upstream)
         check_groups(&config->snapshot, root, errors);
+}
+
+static bool has_access_log(const struct tree_node *root)
+{
+    const struct tree_node *log = tree_child(root, "log");
+    return log && tree_child(log, "access");
 }
 
 /* --- what is not in the file */
@@ -86,13 +81,28 @@ static char *copy_text(struct arena *arena, const char *text)
     return memcpy(arena_allocate(arena, strlen(text) + 1), text, strlen(text) + 1);
 }
 
+/* What the file says of that address holds for it on the command line too. */
+static struct listener_config make_listener(struct config *config, const char *address)
+{
+    struct listener_config listener = {0};
+    for (uint32_t i = 0; i < config->snapshot.listener_count; i++) {
+        const struct listener_config *known = &config->snapshot.listeners[i];
+        if (known->address && !strcmp(known->address, address))
+            return *known;
+    }
+    schema_set_standards(&config_listener, &listener, &config->arena);
+    listener.address = copy_text(&config->arena, address);
+    return listener;
+}
+
 static void set_listeners(struct config *config, const char *const *addresses, uint32_t count)
 {
     struct snapshot *snapshot = &config->snapshot;
-    snapshot->listeners = arena_allocate(&config->arena, count * sizeof *snapshot->listeners);
-    snapshot->listener_count = count;
+    struct listener_config *listeners = arena_allocate(&config->arena, count * sizeof *listeners);
     for (uint32_t i = 0; i < count; i++)
-        snapshot->listeners[i].address = copy_text(&config->arena, addresses[i]);
+        listeners[i] = make_listener(config, addresses[i]);
+    snapshot->listeners = listeners;
+    snapshot->listener_count = count;
 }
 
 /* One more group, named after its only server. */
@@ -138,11 +148,20 @@ static const char *via_name(void)
     return name_of_process;
 }
 
-static void complete(struct config *config, const struct options *options)
+static void take_listeners(struct config *config, const struct options *options,
+                           struct config_errors *errors)
+{
+    set_listeners(config, options->listeners, options->listener_count);
+    config_check_listeners(config->snapshot.listeners, options->listener_count, options->open, NULL,
+                           errors);
+}
+
+static void complete(struct config *config, const struct options *options,
+                     struct config_errors *errors)
 {
     struct snapshot *snapshot = &config->snapshot;
     if (options->listener_count)
-        set_listeners(config, options->listeners, options->listener_count);
+        take_listeners(config, options, errors);
     else if (!snapshot->listener_count)
         set_listeners(config, (const char *const[]){CONFIG_STANDARD_LISTENER}, 1);
     if (options->has_workers)
@@ -165,27 +184,28 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
     schema_set_standards(&config_schema, config, &config->arena);
     if (root)
         read_root(config, root, options, errors);
-    complete(config, options);
+    config->snapshot.access_log.on = root && has_access_log(root);
+    complete(config, options, errors);
     if (!errors->count)
         return &config->snapshot;
     snapshot_free(&config->snapshot);
     return NULL;
 }
 
-static struct snapshot *from_document(struct yaml_document *document, const struct options *options,
-                                      struct config_errors *errors)
+static struct snapshot *from_sources(struct config_sources *sources, const struct options *options,
+                                     struct config_errors *errors)
 {
-    if (!document)
+    if (!sources)
         return NULL;
-    struct snapshot *snapshot = make_snapshot(yaml_root(document), options, errors);
-    yaml_free(document);
+    struct snapshot *snapshot = make_snapshot(config_sources_root(sources), options, errors);
+    config_sources_free(sources);
     return snapshot;
 }
 
 struct snapshot *config_read(weir_string text, const struct options *options,
                              struct config_errors *errors)
 {
-    return from_document(yaml_parse(text, errors), options, errors);
+    return from_sources(config_sources_read(text, errors), options, errors);
 }
 
 struct snapshot *config_load(const char *file, const struct options *options,
@@ -194,7 +214,7 @@ struct snapshot *config_load(const char *file, const struct options *options,
     errors->file = file;
     if (!file)
         return make_snapshot(NULL, options, errors);
-    return from_document(yaml_load(file, errors), options, errors);
+    return from_sources(config_sources_load(file, errors), options, errors);
 }
 
 void snapshot_free(struct snapshot *snapshot)

@@ -1,7 +1,7 @@
 /* core/process/config_errors.h - the mistakes found in one configuration, all in one run
  *
- * Zeroed memory is an empty list. Kept sorted by place; those after the first CONFIG_ERRORS_MOST
- * found are only counted. */
+ * Zeroed memory is an empty list. Kept file by file and sorted by place; those after the first
+ * CONFIG_ERRORS_MOST found are only counted. */
 #ifndef CORE_PROCESS_CONFIG_ERRORS_H
 #define CORE_PROCESS_CONFIG_ERRORS_H
 
@@ -10,9 +10,15 @@
 
 enum { CONFIG_ERRORS_MOST = 20 };
 
-struct config_error {
+struct config_place {
+    const char *file;      /* borrowed; NULL: the one that the errors are about */
     uint32_t line, column; /* in characters, from 1; 0: the file as a whole */
-    char *text;            /* "listen[0].address: what is wrong; what to write" */
+};
+
+struct config_error {
+    char *file; /* NULL: the one that the errors are about */
+    uint32_t line, column;
+    char *text; /* "listen[0].address: what is wrong; what to write" */
 };
 
 struct config_errors {
@@ -22,8 +28,8 @@ struct config_errors {
     struct config_error list[CONFIG_ERRORS_MOST];
 };
 
-void config_errors_add(struct config_errors *errors, uint32_t line, uint32_t column,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+void config_errors_add(struct config_errors *errors, struct config_place place, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
 /* One line each, "file:line:column: text", and how many more there are. */
 void config_errors_print(const struct config_errors *errors, FILE *stream);
 void config_errors_deinit(struct config_errors *errors);

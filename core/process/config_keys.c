@@ -1,6 +1,8 @@
 /* core/process/config_keys.c - all that a configuration file may say */
 #include "core/process/config_keys.h"
 
+#include "core/io/network.h"
+#include "core/process/config_stores.h"
 #include "core/process/values.h"
 
 /* What schema.h asks of the structs that it fills. */
@@ -14,79 +16,93 @@ _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 
 #define AT(member) offsetof(struct config, snapshot.member)
 
+/* --- kinds of values */
+
 static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 static const char *const protocols[] = {"h1", NULL};
 
-static const struct schema_type workers_type = {
-    .kind = SCHEMA_NUMBER,
-    .what = "a whole number",
-    .units = value_plain,
-    .least = 1,
-    .most = WORKERS_MOST,
-    .word = "auto",
-};
-static const struct schema_type duration_type = {
-    .kind = SCHEMA_NUMBER,
-    .what = "a duration such as 500ms, 10s, 5m or 1h",
-    .units = value_durations,
-    .least = 1,
-    .most = 7 * 86400000,
-    .word = "none",
-};
-static const struct schema_type line_size_type = {
-    .kind = SCHEMA_NUMBER,
-    .what = "a size such as 512B or 8KiB",
-    .units = value_sizes,
-    .least = 256,
-    .most = 64 << 10,
-};
-static const struct schema_type header_size_type = {
-    .kind = SCHEMA_NUMBER,
-    .what = "a size such as 64KiB or 1MiB",
-    .units = value_sizes,
-    .least = 1 << 10,
-    .most = 1 << 20,
-};
-static const struct schema_type field_count_type = {
-    .kind = SCHEMA_NUMBER,
-    .what = "a whole number",
-    .units = value_plain,
-    .least = 8,
-    .most = 256,
-};
+#define NUMBER(name, text, unit, from, to, ...)                                                    \
+    static const struct schema_type name = {.kind = SCHEMA_NUMBER,                                 \
+                                            .what = text,                                          \
+                                            .units = unit,                                         \
+                                            .least = from,                                         \
+                                            .most = to,                                            \
+                                            __VA_ARGS__}
+NUMBER(workers_type, "a whole number", value_plain, 1, WORKERS_MOST, .word = "auto");
+NUMBER(duration_type, "a duration such as 500ms, 10s, 5m or 1h", value_durations, 1, 7 * 86400000,
+       .word = "none");
+NUMBER(line_size_type, "a size such as 512B or 8KiB", value_sizes, 256, 64 << 10);
+NUMBER(header_size_type, "a size such as 64KiB or 1MiB", value_sizes, 1 << 10, 1 << 20);
+NUMBER(field_count_type, "a whole number", value_plain, 8, 256);
+NUMBER(connections_type, "a whole number", value_plain, 1, 1 << 20, .word = "auto");
+NUMBER(count_type, "a whole number", value_plain, 1, 1000000000, .word = "none");
+NUMBER(body_size_type, "a size such as 64KiB, 10MiB or 4GiB", value_sizes, 1, (uint64_t)1 << 50,
+       .word = "none", .wide = true);
+NUMBER(rate_type, "a rate such as 100B/s or 1KiB/s", value_rates, 1, 1 << 30, .word = "none");
+NUMBER(sample_type, "a whole number", value_plain, 1, 1000000);
+
+static const struct schema_type flag_type = {.kind = SCHEMA_FLAG};
 static const struct schema_type log_level_type = {.kind = SCHEMA_CHOICE, .words = log_levels};
-static const struct schema_type protocol_type = {.kind = SCHEMA_TEXT, .words = protocols};
-static const struct schema_type listen_address_type = {
-    .kind = SCHEMA_TEXT, .what = "ADDRESS:PORT", .mistake = value_listen_mistake};
-static const struct schema_type server_address_type = {
-    .kind = SCHEMA_TEXT, .what = "HOST:PORT", .mistake = value_server_mistake};
-static const struct schema_type name_type = {
-    .kind = SCHEMA_TEXT, .what = "NAME", .mistake = value_name_mistake};
+
+#define TEXT(name, text, ...)                                                                      \
+    static const struct schema_type name = {.kind = SCHEMA_TEXT, .what = text, __VA_ARGS__}
+TEXT(protocol_type, "a protocol", .words = protocols);
+TEXT(listen_address_type, "ADDRESS:PORT, or unix:PATH", .mistake = value_listen_mistake);
+TEXT(admin_type, "unix:PATH, or 127.0.0.1:PORT", .mistake = value_admin_mistake);
+TEXT(server_address_type, "HOST:PORT", .mistake = value_server_mistake);
+TEXT(name_type, "NAME", .mistake = value_name_mistake);
+TEXT(account_type, "NAME or number", .mistake = value_account_mistake);
+TEXT(path_type, "PATH", .mistake = value_path_mistake, .is_path = true);
+TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
+TEXT(template_type, "text with {status}, {reason} and {text}", .mistake = value_template_mistake);
+TEXT(log_format_type, "common, combined, json, or text with {fields}", .store = store_log_format,
+     .words = store_log_formats);
+TEXT(mode_type, "octal digits such as 0660", .store = store_mode);
+TEXT(ports_type, "PORT or PORT-PORT", .store = store_ports);
+TEXT(allowed_type, "networks", .store = store_allowed, .words = network_words);
+TEXT(denied_type, "networks", .store = store_denied, .words = network_words);
+
+#define LIST(name, from, to, type, bytes)                                                          \
+    static const struct schema_type name = {                                                       \
+        .kind = SCHEMA_LIST, .least = from, .most = to, .item = &type, .size = bytes}
+LIST(allowed_list_type, 1, 1024, allowed_type, 0);
+LIST(denied_list_type, 0, 1024, denied_type, 0);
+LIST(ports_list_type, 0, 64, ports_type, 0);
+LIST(servers_type, 1, 1024, server_address_type, sizeof(char *));
+
+/* --- keys */
 
 static const struct schema_key listener_keys[] = {
     {.name = "address",
      .type = &listen_address_type,
      .offset = offsetof(struct listener_config, address),
      .required = true,
-     .help = "The IP address and port to listen on. Port 0: the system picks one."},
+     .help = "The IP address and port to listen on, or a socket's path. Port 0: the system picks "
+             "one. [::] takes IPv4 clients too."},
+    {.name = "allow_clients",
+     .type = &allowed_list_type,
+     .offset = offsetof(struct listener_config, allow_clients),
+     .help = "Who may connect: networks, addresses, loopback, link-local, private."},
+    {.name = "open",
+     .type = &flag_type,
+     .offset = offsetof(struct listener_config, open),
+     .standard = "false",
+     .help = "Whether anybody may use it who can connect; said only where that is meant so."},
+    {.name = "v6only",
+     .type = &flag_type,
+     .offset = offsetof(struct listener_config, v6only),
+     .standard = "false",
+     .help = "Whether an IPv6 address takes no IPv4 clients."},
+    {.name = "mode",
+     .type = &mode_type,
+     .offset = offsetof(struct listener_config, mode),
+     .standard = "0660",
+     .help = "The mode of a socket's file, which says who may connect."},
     {0},
 };
-static const struct schema_type listener_type = {.kind = SCHEMA_SECTION, .keys = listener_keys};
-static const struct schema_type listeners_type = {
-    .kind = SCHEMA_LIST,
-    .least = 1,
-    .most = LISTENERS_MOST,
-    .item = &listener_type,
-    .size = sizeof(struct listener_config),
-};
+const struct schema_type config_listener = {.kind = SCHEMA_SECTION, .keys = listener_keys};
+LIST(listeners_type, 1, LISTENERS_MOST, config_listener, sizeof(struct listener_config));
 
-static const struct schema_type servers_type = {
-    .kind = SCHEMA_LIST,
-    .least = 1,
-    .most = 1024,
-    .item = &server_address_type,
-    .size = sizeof(char *),
-};
 static const struct schema_key group_keys[] = {
     {.name = "servers",
      .type = &servers_type,
@@ -109,12 +125,32 @@ static const struct schema_type groups_type = {
     .size = sizeof(struct upstream_group),
 };
 
+static const struct schema_key access_log_keys[] = {
+    {.name = "format",
+     .type = &log_format_type,
+     .offset = AT(access_log.format),
+     .standard = "common",
+     .help = "How a line is written."},
+    {.name = "file",
+     .type = &path_type,
+     .offset = AT(access_log.file),
+     .help = "Where lines go; without it to standard output."},
+    {.name = "sample",
+     .type = &sample_type,
+     .offset = AT(access_log.sample),
+     .standard = "1",
+     .help = "One exchange in so many is logged."},
+    {0},
+};
+static const struct schema_type access_log_type = {.kind = SCHEMA_SECTION, .keys = access_log_keys};
+
 static const struct schema_key log_keys[] = {
     {.name = "level",
      .type = &log_level_type,
      .offset = AT(log_level),
      .standard = "info",
      .help = "The least important messages that are written to standard error."},
+    {.name = "access", .type = &access_log_type, .help = "One line for each exchange."},
     {0},
 };
 static const struct schema_type log_type = {.kind = SCHEMA_SECTION, .keys = log_keys};
@@ -130,6 +166,11 @@ static const struct schema_key timeout_keys[] = {
      .offset = AT(limits.idle_ms),
      .standard = "70s",
      .help = "How long a connection is kept between two requests."},
+    {.name = "body",
+     .type = &duration_type,
+     .offset = AT(timeouts.body),
+     .standard = "30s",
+     .help = "How long a client may pause within the body of a request; then the answer is 408."},
     {.name = "connect",
      .type = &duration_type,
      .offset = AT(timeouts.connect),
@@ -170,6 +211,31 @@ static const struct schema_key limit_keys[] = {
      .offset = AT(limits.header_fields),
      .standard = "128",
      .help = "The most fields in a header section; beyond it the answer is 431."},
+    {.name = "connections_max",
+     .type = &connections_type,
+     .offset = AT(connections_max),
+     .standard = "auto",
+     .help = "The most clients at a time. auto: 80% of half the descriptors that weir may open."},
+    {.name = "connections_per_address",
+     .type = &count_type,
+     .offset = AT(connections_per_address),
+     .standard = "none",
+     .help = "The most connections of one client address at a time."},
+    {.name = "requests_per_connection",
+     .type = &count_type,
+     .offset = AT(requests_per_connection),
+     .standard = "none",
+     .help = "After so many requests a client's connection is closed."},
+    {.name = "request_body_max",
+     .type = &body_size_type,
+     .offset = AT(request_body_max),
+     .standard = "none",
+     .help = "The largest body of a request; beyond it the answer is 413."},
+    {.name = "body_rate_min",
+     .type = &rate_type,
+     .offset = AT(body_rate_min),
+     .standard = "none",
+     .help = "How fast a client must at least send the body of a request; else the answer is 408."},
     {0},
 };
 static const struct schema_type limits_type = {.kind = SCHEMA_SECTION, .keys = limit_keys};
@@ -193,9 +259,50 @@ static const struct schema_key root_keys[] = {
      .type = &name_type,
      .offset = offsetof(struct config, fixed_upstream),
      .help = "The group that every request goes to, which makes weir a reverse proxy."},
-    {.name = "log", .type = &log_type, .help = "What weir says about itself."},
+    {.name = "connect_ports",
+     .type = &ports_list_type,
+     .offset = AT(connect_ports),
+     .standard = "[ 1-24, 26-65535 ]",
+     .help = "The ports that CONNECT may go to; an empty list forbids CONNECT."},
+    {.name = "deny_addresses",
+     .type = &denied_list_type,
+     .offset = AT(deny_addresses),
+     .help = "Where no request may go: networks, addresses, loopback, link-local, private, "
+             "metadata. Each address that a name resolves to is checked; servers in `upstream` "
+             "are not."},
+    {.name = "limits", .type = &limits_type, .help = "How much weir takes."},
     {.name = "timeouts", .type = &timeouts_type, .help = "How long weir waits."},
-    {.name = "limits", .type = &limits_type, .help = "How large a request's head may be."},
+    {.name = "drain_timeout",
+     .type = &duration_type,
+     .offset = AT(timeouts.drain),
+     .standard = "30s",
+     .help = "How long exchanges may go on when weir is told to stop."},
+    {.name = "log", .type = &log_type, .help = "What weir says about itself."},
+    {.name = "error_bodies",
+     .type = &template_type,
+     .offset = AT(error_template),
+     .help = "The body of weir's own answers, with the status, its reason and one sentence filled "
+             "in."},
+    {.name = "admin",
+     .type = &admin_type,
+     .offset = AT(admin),
+     .help = "Where metrics, health and other commands are served."},
+    {.name = "user",
+     .type = &account_type,
+     .offset = AT(user),
+     .help = "The user that weir becomes when it listens."},
+    {.name = "group",
+     .type = &account_type,
+     .offset = AT(group),
+     .help = "The group that weir becomes; without it the user's."},
+    {.name = "pid_file",
+     .type = &path_type,
+     .offset = AT(pid_file),
+     .help = "The file that weir's process number is written to."},
+    {.name = "include",
+     .type = &pattern_type,
+     .offset = offsetof(struct config, include),
+     .help = "More files; what they say is added to this one."},
     {0},
 };
 const struct schema_type config_schema = {.kind = SCHEMA_SECTION, .keys = root_keys};

@@ -13,6 +13,7 @@
 struct config {
     struct snapshot snapshot; /* first: who has it has the whole */
     char *fixed_upstream;     /* the name of the group */
+    char *include;            /* never set: files have been merged by then */
     struct arena arena;       /* all that the snapshot points to */
     uint64_t first_block[128];
 };
@@ -20,6 +21,7 @@ struct config {
 #define CONFIG_STANDARD_LISTENER "127.0.0.1:3128"
 
 extern const struct schema_type config_schema;
-extern const struct schema_type config_group; /* one entry of `upstream` */
+extern const struct schema_type config_listener; /* one entry of `listen` */
+extern const struct schema_type config_group;    /* one entry of `upstream` */
 
 #endif

@@ -27,6 +27,7 @@ struct options {
     bool has_workers;
     uint32_t workers;     /* 0: one per CPU */
     const char *upstream; /* "host:port"; NULL: as configured */
+    bool open;            /* listeners that do not say who may use them are for anybody */
 };
 
 /* Everything given is checked here. False: `mistake` is one line that says what is wrong. */

@@ -39,8 +39,8 @@ static void no_number(const struct reader *reader, const struct schema_type *typ
                       const struct tree_node *node)
 {
     char shown[VALUE_TEXT_BYTES], word[VALUE_TEXT_BYTES];
-    tree_mistake(reader->errors, node, "\"%s\" is not %s%s", value_show(node->text, shown),
-                 type->what, or_word(type, word));
+    tree_mistake(reader->errors, node, "\"%s\" is not %s%s", tree_show(node, shown), type->what,
+                 or_word(type, word));
 }
 
 static void out_of_range(const struct reader *reader, const struct schema_type *type,
@@ -49,7 +49,7 @@ static void out_of_range(const struct reader *reader, const struct schema_type *
     char shown[VALUE_TEXT_BYTES], least[VALUE_TEXT_BYTES], most[VALUE_TEXT_BYTES];
     char word[VALUE_TEXT_BYTES];
     tree_mistake(reader->errors, node, "%s is out of range; write %s to %s%s",
-                 value_show(node->text, shown), value_format(type->least, type->units, least),
+                 tree_show(node, shown), value_format(type->least, type->units, least),
                  value_format(type->most, type->units, most), or_word(type, word));
 }
 
@@ -64,28 +64,51 @@ static void read_number(const struct reader *reader, const struct schema_type *t
         tree_mistake(reader->errors, node, "a number in quotes is text; leave out the quotes");
     } else if (!is_word && (number < type->least || number > type->most)) {
         out_of_range(reader, type, node);
+    } else if (type->wide) {
+        memcpy(into, &number, sizeof number);
     } else {
-        uint32_t value = (uint32_t)number;
-        memcpy(into, &value, sizeof value);
+        memcpy(into, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
     }
 }
 
 /* --- words and other text */
+
+static void read_flag(const struct reader *reader, const struct schema_type *type,
+                      const struct tree_node *node, void *into)
+{
+    char shown[VALUE_TEXT_BYTES];
+    bool flag = string_equal(node->text, WEIR_STRING("true"));
+    if (!flag && !string_equal(node->text, WEIR_STRING("false")))
+        tree_mistake(reader->errors, node, "\"%s\" is not true or false", tree_show(node, shown));
+    else if (node->quoted)
+        tree_mistake(reader->errors, node, "%s in quotes is text; leave out the quotes",
+                     node->text.bytes);
+    else
+        memcpy(into, &flag, sizeof flag);
+}
+
+/* The known word that a text is most likely to mean; what is secret means none. */
+static struct nearest find_near(const char *const *words, const struct tree_node *node)
+{
+    struct nearest nearest = nearest_to(node->text);
+    for (; words && *words && !node->secret; words++)
+        nearest_consider(&nearest, *words);
+    return nearest;
+}
 
 /* Which of the words it is; -1: none, reported. */
 static int find_word(const struct reader *reader, const char *const *words,
                      const struct tree_node *node)
 {
     char shown[VALUE_TEXT_BYTES], known[NAMES_BYTES] = "", hint[NEAREST_HINT_BYTES];
-    struct nearest nearest = nearest_to(node->text);
     for (int i = 0; words[i]; i++) {
         if (string_equal(node->text, string_of(words[i])))
             return i;
-        nearest_consider(&nearest, words[i]);
         join(known, words[i]);
     }
-    tree_mistake(reader->errors, node, "\"%s\" is not one of: %s%s", value_show(node->text, shown),
-                 known, nearest_hint(&nearest, hint));
+    struct nearest nearest = find_near(words, node);
+    tree_mistake(reader->errors, node, "\"%s\" is not one of: %s%s", tree_show(node, shown), known,
+                 nearest_hint(&nearest, hint));
     return -1;
 }
 
@@ -97,22 +120,39 @@ static void read_choice(const struct reader *reader, const struct schema_type *t
         memcpy(into, &(uint32_t){(uint32_t)found}, sizeof(uint32_t));
 }
 
+static void store_pointer(void *into, char *text)
+{
+    memcpy(into, &text, sizeof text);
+}
+
 static void store_text(const struct reader *reader, weir_string text, void *into)
 {
     char *copy = arena_allocate(reader->arena, text.length + 1);
     memcpy(copy, text.bytes, text.length);
     copy[text.length] = 0;
-    memcpy(into, &copy, sizeof copy);
+    store_pointer(into, copy);
+}
+
+static void wrong_text(const struct reader *reader, const struct schema_type *type,
+                       const struct tree_node *node, const char *mistake)
+{
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = find_near(type->words, node);
+    tree_mistake(reader->errors, node, "\"%s\" %s%s", tree_show(node, shown), mistake,
+                 nearest_hint(&nearest, hint));
 }
 
 static void read_text(const struct reader *reader, const struct schema_type *type,
                       const struct tree_node *node, void *into)
 {
-    char shown[VALUE_TEXT_BYTES];
     const char *mistake = type->mistake ? type->mistake(node->text) : NULL;
+    if (!mistake && type->store)
+        mistake = type->store(node->text, into, reader->arena);
     if (mistake)
-        tree_mistake(reader->errors, node, "\"%s\" %s", value_show(node->text, shown), mistake);
-    else if (!type->words || find_word(reader, type->words, node) >= 0)
+        wrong_text(reader, type, node, mistake);
+    else if (type->is_path)
+        store_pointer(into, value_beside(reader->arena, node->place.file, node->text));
+    else if (!type->store && (!type->words || find_word(reader, type->words, node) >= 0))
         store_text(reader, node->text, into);
 }
 
@@ -134,6 +174,15 @@ static const char *list_keys(const struct schema_type *type, char names[NAMES_BY
     return names;
 }
 
+/* The section below this one that knows the key, which is then only at the wrong place. */
+static const char *find_home(const struct schema_type *type, weir_string name)
+{
+    for (const struct schema_key *key = type->keys; key->name; key++)
+        if (key->type->kind == SCHEMA_SECTION && find_key(key->type, name))
+            return key->name;
+    return NULL;
+}
+
 /* The known key that an unknown one is most likely to mean. */
 static struct nearest find_meant(const struct schema_type *type, weir_string name)
 {
@@ -148,7 +197,10 @@ static void unknown_key(const struct reader *reader, const struct schema_type *t
 {
     char known[NAMES_BYTES], hint[NEAREST_HINT_BYTES];
     struct nearest nearest = find_meant(type, node->key);
-    if (nearest.best)
+    const char *home = find_home(type, node->key);
+    if (home)
+        tree_key_mistake(reader->errors, node, "unknown key here; it belongs to \"%s\"", home);
+    else if (nearest.best)
         tree_key_mistake(reader->errors, node, "unknown key%s", nearest_hint(&nearest, hint));
     else
         tree_key_mistake(reader->errors, node, "unknown key; known here: %s",
@@ -182,7 +234,8 @@ static void read_section(const struct reader *reader, const struct schema_type *
 
 /* --- lists and maps */
 
-/* Room for the items, zeroed and stored. NULL: there are none, or too few or many, reported. */
+/* Room for the items, zeroed and stored; those without a size share the list's. NULL: there are
+ * none, or too few or many, reported. */
 static char *make_items(const struct reader *reader, const struct schema_type *type,
                         const struct tree_node *node, void *into)
 {
@@ -191,8 +244,8 @@ static char *make_items(const struct reader *reader, const struct schema_type *t
                      (unsigned)type->least, (unsigned)type->most);
         return NULL;
     }
-    if (!node->count)
-        return NULL;
+    if (!node->count || !type->size)
+        return node->count ? into : NULL;
     char *items = arena_allocate(reader->arena, node->count * type->size);
     memset(items, 0, node->count * type->size);
     memcpy(into, &items, sizeof items);
@@ -234,8 +287,9 @@ static void read_map(const struct reader *reader, const struct schema_type *type
 /* --- any value */
 
 static const enum tree_kind kind_wanted[] = {
-    [SCHEMA_NUMBER] = TREE_TEXT,     [SCHEMA_CHOICE] = TREE_TEXT, [SCHEMA_TEXT] = TREE_TEXT,
-    [SCHEMA_SECTION] = TREE_MAPPING, [SCHEMA_LIST] = TREE_LIST,   [SCHEMA_MAP] = TREE_MAPPING,
+    [SCHEMA_NUMBER] = TREE_TEXT, [SCHEMA_FLAG] = TREE_TEXT,       [SCHEMA_CHOICE] = TREE_TEXT,
+    [SCHEMA_TEXT] = TREE_TEXT,   [SCHEMA_SECTION] = TREE_MAPPING, [SCHEMA_LIST] = TREE_LIST,
+    [SCHEMA_MAP] = TREE_MAPPING,
 };
 
 static const char *const kind_names[] = {
@@ -279,13 +333,30 @@ static void read_value(const struct reader *reader, const struct schema_type *ty
 {
     static void (*const read[])(const struct reader *reader, const struct schema_type *type,
                                 const struct tree_node *node, void *into) = {
-        [SCHEMA_NUMBER] = read_number,   [SCHEMA_CHOICE] = read_choice, [SCHEMA_TEXT] = read_text,
-        [SCHEMA_SECTION] = read_section, [SCHEMA_LIST] = read_list,     [SCHEMA_MAP] = read_map,
+        [SCHEMA_NUMBER] = read_number,   [SCHEMA_FLAG] = read_flag,
+        [SCHEMA_CHOICE] = read_choice,   [SCHEMA_TEXT] = read_text,
+        [SCHEMA_SECTION] = read_section, [SCHEMA_LIST] = read_list,
+        [SCHEMA_MAP] = read_map,
     };
     if (node->kind == kind_wanted[type->kind])
         read[type->kind](reader, type, node, into);
     else
         wrong_kind(reader, type, node);
+}
+
+static void set_standard(const struct reader *reader, const struct schema_type *type,
+                         weir_string text, void *into)
+{
+    read_value(reader, type, &(struct tree_node){.kind = TREE_TEXT, .text = text}, into);
+}
+
+/* "[ 1-24, 26-65535 ]", whose items share one place. */
+static void set_standard_list(const struct reader *reader, const struct schema_key *key, void *into)
+{
+    const char *start = key->standard + strspn(key->standard, "[ ");
+    weir_string rest = {start, strcspn(start, "]")}, element;
+    while (!key->type->size && string_next_element(&rest, &element))
+        set_standard(reader, key->type->item, element, into);
 }
 
 static void set_standards(const struct reader *reader, const struct schema_type *type, void *into)
@@ -296,10 +367,10 @@ static void set_standards(const struct reader *reader, const struct schema_type 
         void *value = (char *)into + key->offset;
         if (key->type->kind == SCHEMA_SECTION)
             set_standards(reader, key->type, value);
-        else if (key->standard && kind_wanted[key->type->kind] == TREE_TEXT)
-            read_value(reader, key->type,
-                       &(struct tree_node){.kind = TREE_TEXT, .text = string_of(key->standard)},
-                       value);
+        else if (key->standard && key->type->kind == SCHEMA_LIST)
+            set_standard_list(reader, key, value);
+        else if (key->standard)
+            set_standard(reader, key->type, string_of(key->standard), value);
     }
 }
 

@@ -4,11 +4,13 @@
  * One description checks the file and fills a struct with it, so the two cannot disagree.
  *
  * In memory a value is, at its key's offset in the struct of its section:
- *   SCHEMA_NUMBER   uint32_t, in the smallest unit (milliseconds, bytes)
+ *   SCHEMA_NUMBER   uint32_t, or uint64_t of wide ones, in the smallest unit (milliseconds, bytes)
+ *   SCHEMA_FLAG     bool
  *   SCHEMA_CHOICE   uint32_t or an enum: which of `words`
- *   SCHEMA_TEXT     char *
+ *   SCHEMA_TEXT     char *, or what its store() makes of it
  *   SCHEMA_SECTION  its keys, at their offsets; the section's own offset is added
- *   SCHEMA_LIST     a pointer to the items, directly followed by uint32_t: how many
+ *   SCHEMA_LIST     a pointer to the items, directly followed by uint32_t: how many; or, when an
+ *                   item has no size, one thing into which the items' store() puts each
  *   SCHEMA_MAP      likewise; an item is a section whose struct begins with char *, its name */
 #ifndef CORE_PROCESS_SCHEMA_H
 #define CORE_PROCESS_SCHEMA_H
@@ -24,6 +26,7 @@
 
 enum schema_kind {
     SCHEMA_NUMBER,
+    SCHEMA_FLAG,
     SCHEMA_CHOICE,
     SCHEMA_TEXT,
     SCHEMA_SECTION,
@@ -39,11 +42,16 @@ struct schema_type {
     const struct value_unit *units; /* of numbers */
     uint64_t least, most;           /* of numbers: value; of lists and maps: how many */
     const char *word;               /* of numbers: may be written instead, and stands for 0 */
-    const char *const *words;       /* of choices, ended by NULL; of texts: the only ones, if any */
+    bool wide;                      /* of numbers: beyond 32 bits */
+    bool is_path;                   /* of texts: relative to the file that they are written in */
+    /* Of choices, ended by NULL. Of texts: the only ones; with a store(), some of them. */
+    const char *const *words;
     const char *(*mistake)(weir_string text); /* of texts (may be NULL), and of a map's names */
-    const struct schema_type *item;           /* of lists and maps */
-    size_t size;                              /* of a list's or map's items, in memory */
-    const struct schema_key *keys;            /* of sections, ended by one without a name */
+    /* Of texts (may be NULL): stores what it means, or says what is wrong with it. */
+    const char *(*store)(weir_string text, void *into, struct arena *arena);
+    const struct schema_type *item; /* of lists and maps */
+    size_t size;                    /* of a list's or map's items, in memory */
+    const struct schema_key *keys;  /* of sections, ended by one without a name */
 };
 
 struct schema_key {
@@ -55,7 +63,7 @@ struct schema_key {
     const char *help; /* one sentence */
 };
 
-/* Sets what has a standard, lists and maps aside. */
+/* Sets what has a standard, lists of sections and maps aside. */
 void schema_set_standards(const struct schema_type *section, void *into, struct arena *arena);
 /* Reads the node into `into` and reports all mistakes in it; memory is the arena's. What is wrong
  * or absent is left as it was. */

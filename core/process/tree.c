@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "core/base/string.h"
-#include "core/process/values.h"
 
 enum { MISTAKE_BYTES = 384 };
 
@@ -15,6 +14,11 @@ const struct tree_node *tree_child(const struct tree_node *mapping, const char *
     while (node && !string_equal(node->key, string_of(key)))
         node = node->next;
     return node;
+}
+
+const char *tree_show(const struct tree_node *node, char text[VALUE_TEXT_BYTES])
+{
+    return value_show(node->secret ? WEIR_STRING("***") : node->text, text);
 }
 
 static int write_step(const struct tree_node *node, char *step, size_t size)
@@ -40,7 +44,7 @@ const char *tree_path(const struct tree_node *node, char path[TREE_PATH_BYTES])
 
 static __attribute__((format(printf, 4, 0))) void add_mistake(struct config_errors *errors,
                                                               const struct tree_node *node,
-                                                              struct tree_place place,
+                                                              struct config_place place,
                                                               const char *format, va_list arguments)
 {
     char path[TREE_PATH_BYTES], text[MISTAKE_BYTES];
@@ -50,7 +54,7 @@ static __attribute__((format(printf, 4, 0))) void add_mistake(struct config_erro
     }
     vsnprintf(text, sizeof text, format, arguments);
     tree_path(node, path);
-    config_errors_add(errors, place.line, place.column, "%s%s%s", path, *path ? ": " : "", text);
+    config_errors_add(errors, place, "%s%s%s", path, *path ? ": " : "", text);
 }
 
 void tree_mistake(struct config_errors *errors, const struct tree_node *node, const char *format,

@@ -1,6 +1,6 @@
 /* core/process/tree.h - what a configuration says, as a tree, with the place of everything in it
  *
- * Made by yaml.c, never changed afterwards. */
+ * Made by yaml.c, completed by config_sources.c, never changed afterwards. */
 #ifndef CORE_PROCESS_TREE_H
 #define CORE_PROCESS_TREE_H
 
@@ -9,22 +9,24 @@
 
 #include "abi/weir.h"
 #include "core/process/config_errors.h"
+#include "core/process/values.h"
 
 enum { TREE_DEPTH_MOST = 32, TREE_PATH_BYTES = 256 };
 
 enum tree_kind { TREE_EMPTY /* "key:" and nothing */, TREE_TEXT, TREE_LIST, TREE_MAPPING };
 
-struct tree_place {
-    uint32_t line, column; /* in characters, from 1 */
-};
+/* Texts that stand for another one, until config_sources.c has put it in their place. */
+enum tree_tag { TREE_UNTAGGED, TREE_ENVIRONMENT /* !env NAME */, TREE_FILE /* !file PATH */ };
 
 struct tree_node {
     enum tree_kind kind;
-    bool quoted;             /* of text: any style but plain */
-    struct tree_place place; /* where the value begins; its key, or what it is in, when empty */
-    weir_string text;        /* of TREE_TEXT: no NUL in it, one after it */
-    weir_string key;         /* in a mapping; likewise */
-    struct tree_place key_place;
+    enum tree_tag tag;
+    bool quoted;               /* of text: any style but plain */
+    bool secret;               /* of text: it had a tag, so no message may show it */
+    struct config_place place; /* where the value begins; its key, or what it is in, when empty */
+    weir_string text;          /* of TREE_TEXT: no NUL in it, one after it */
+    weir_string key;           /* in a mapping; likewise */
+    struct config_place key_place;
     uint32_t index; /* among its parent's children */
     uint32_t depth; /* of the root: 0; at most TREE_DEPTH_MOST */
     uint32_t count; /* of children */
@@ -33,6 +35,9 @@ struct tree_node {
 
 /* The first value of that key of a mapping, or NULL. */
 const struct tree_node *tree_child(const struct tree_node *mapping, const char *key);
+
+/* The node's text as a message may show it: *** when it is secret. Returns `text`. */
+const char *tree_show(const struct tree_node *node, char text[VALUE_TEXT_BYTES]);
 
 /* "listen[0].address"; of the root: "". Cut when longer. Returns `path`. */
 const char *tree_path(const struct tree_node *node, char path[TREE_PATH_BYTES]);

@@ -15,7 +15,12 @@ const struct value_unit value_durations[] = {
 };
 
 const struct value_unit value_sizes[] = {
-    {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
+    {"B", 1},         {"KiB", 1 << 10},           {"MiB", 1 << 20},
+    {"GiB", 1 << 30}, {"TiB", (uint64_t)1 << 40}, {NULL, 0},
+};
+
+const struct value_unit value_rates[] = {
+    {"B/s", 1}, {"KiB/s", 1 << 10}, {"MiB/s", 1 << 20}, {"GiB/s", 1 << 30}, {NULL, 0},
 };
 
 static bool is_digit(char c)
@@ -71,10 +76,50 @@ static bool is_sound(const struct authority *authority)
                                      address.any.sa_family == AF_INET6);
 }
 
+static bool begins(weir_string text, const char *start)
+{
+    size_t length = strlen(start);
+    return text.length >= length && !memcmp(text.bytes, start, length);
+}
+
+bool value_is_unix(weir_string listener)
+{
+    return begins(listener, "unix:");
+}
+
+static const char *unix_mistake(weir_string text)
+{
+    if (!begins(text, "unix:/"))
+        return "has no absolute path; write for example unix:/run/weir.sock";
+    return text.length - strlen("unix:") > UNIX_PATH_MOST ? "is too long for a socket's path"
+                                                          : NULL;
+}
+
+bool value_is_local(weir_string listener)
+{
+    struct address address;
+    if (value_is_unix(listener) || !address_parse(listener, &address))
+        return value_is_unix(listener);
+    if (address.any.sa_family == AF_INET)
+        return ntohl(address.v4.sin_addr.s_addr) >> 24 == 127;
+    const struct in6_addr *six = &address.v6.sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
+}
+
+const char *value_admin_mistake(weir_string text)
+{
+    const char *mistake = value_listen_mistake(text);
+    if (mistake || value_is_local(text))
+        return mistake;
+    return "could be reached from elsewhere; write 127.0.0.1 and a port, or unix:/run/admin.sock";
+}
+
 const char *value_listen_mistake(weir_string text)
 {
     struct address address;
     struct authority authority;
+    if (value_is_unix(text))
+        return unix_mistake(text);
     if (address_parse(text, &address))
         return NULL;
     if (has(text, "://"))
@@ -89,6 +134,8 @@ const char *value_listen_mistake(weir_string text)
 bool value_same_listener(const char *first, const char *second)
 {
     struct address a, b;
+    if (first && second && value_is_unix(string_of(first)))
+        return !strcmp(first, second);
     return first && second && address_parse(string_of(first), &a) &&
            address_parse(string_of(second), &b) && address_port(&a) && address_equal(&a, &b);
 }
@@ -115,6 +162,66 @@ const char *value_name_mistake(weir_string text)
     for (size_t i = 0; sound && i < text.length; i++)
         sound = is_name_character(text.bytes[i]);
     return sound ? NULL : "is not a name of 1 to 64 letters, digits, - and _";
+}
+
+const char *value_path_mistake(weir_string text)
+{
+    return text.length ? NULL : "is empty; write the path of a file";
+}
+
+const char *value_account_mistake(weir_string text)
+{
+    bool sound = text.length >= 1 && text.length <= 255 && text.bytes[0] != '-';
+    for (size_t i = 0; sound && i < text.length; i++)
+        sound = (unsigned char)text.bytes[i] > ' ' && text.bytes[i] != ':' && text.bytes[i] != '/';
+    return sound ? NULL : "is not the name or number of an account";
+}
+
+/* The length of "{word}" there; 0: none begins there. */
+static size_t placeholder_length(weir_string text, size_t at)
+{
+    size_t end = at + 1;
+    while (end < text.length &&
+           ((text.bytes[end] >= 'a' && text.bytes[end] <= 'z') || text.bytes[end] == '_'))
+        end++;
+    bool closed = end < text.length && text.bytes[end] == '}' && end > at + 1;
+    return text.bytes[at] == '{' && closed ? end + 1 - at : 0;
+}
+
+static bool is_known_placeholder(weir_string text)
+{
+    return string_equal(text, WEIR_STRING("{status}")) ||
+           string_equal(text, WEIR_STRING("{reason}")) || string_equal(text, WEIR_STRING("{text}"));
+}
+
+/* Other braces stay what they are, in style sheets for example. */
+const char *value_template_mistake(weir_string text)
+{
+    uint32_t found = 0, spaces = 0;
+    if (text.length > ANSWER_TEMPLATE_MOST)
+        return "is longer than 16 KiB";
+    for (size_t i = 0; i < text.length; i++) {
+        size_t length = placeholder_length(text, i);
+        if (length && !is_known_placeholder((weir_string){text.bytes + i, length}))
+            return "has a placeholder other than {status}, {reason} and {text}";
+        found += length > 0;
+        spaces += text.bytes[i] == ' ' || text.bytes[i] == '\n';
+    }
+    return found || spaces ? NULL
+                           : "has no {status}, {reason} or {text}; write !file PATH for a file";
+}
+
+char *value_beside(struct arena *arena, const char *file, weir_string path)
+{
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    bool is_absolute = path.length && path.bytes[0] == '/';
+    size_t directory = slash && !is_absolute ? (size_t)(slash + 1 - file) : 0;
+    char *joined = arena_allocate(arena, directory + path.length + 1);
+    if (directory)
+        memcpy(joined, file, directory);
+    memcpy(joined + directory, path.bytes, path.length);
+    joined[directory + path.length] = 0;
+    return joined;
 }
 
 /* C0, DEL, and the C1 controls, which are two bytes in UTF-8. */

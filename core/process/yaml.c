@@ -4,14 +4,11 @@
  * checked before the next one is read, aliases are never followed, and nothing here recurses. */
 #include "core/process/yaml.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <libfyaml.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
@@ -27,10 +24,11 @@ struct yaml_document {
 struct builder {
     struct yaml_document *document;
     struct config_errors *errors;
+    const char *file;
     weir_string text;
     struct tree_node *current; /* the mapping or list that is open; NULL: none */
     weir_string key;           /* of the value that comes next in `current`, once has_key */
-    struct tree_place key_place;
+    struct config_place key_place;
     bool has_key;
     uint32_t nodes, documents;
     bool failed; /* reported; nothing more is read or reported */
@@ -39,15 +37,16 @@ struct builder {
 /* --- mistakes in the text itself */
 
 static __attribute__((format(printf, 3, 4))) bool
-fail(struct builder *builder, struct tree_place place, const char *format, ...)
+fail(struct builder *builder, struct config_place place, const char *format, ...)
 {
     char mistake[MISTAKE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(mistake, sizeof mistake, format, arguments);
     va_end(arguments);
+    place.file = builder->file;
     if (!builder->failed)
-        config_errors_add(builder->errors, place.line, place.column, "%s", mistake);
+        config_errors_add(builder->errors, place, "%s", mistake);
     builder->failed = true;
     return false;
 }
@@ -80,13 +79,13 @@ static const char *remedy(weir_string line)
     return "";
 }
 
-static void not_yaml(struct builder *builder, struct tree_place place, const char *reason)
+static void not_yaml(struct builder *builder, struct config_place place, const char *reason)
 {
     weir_string line = line_of(builder->text, place.line);
     if (strstr(reason, "multiline plain key")) {
         /* The place is that of a value which the next line was taken into. */
         line = line_of(builder->text, place.line + 1);
-        place = (struct tree_place){place.line + 1, (uint32_t)indent_of(line) + 1};
+        place = (struct config_place){NULL, place.line + 1, (uint32_t)indent_of(line) + 1};
     }
     const char *hint = remedy(line);
     if (!*hint && (strstr(reason, "multiline") || strstr(reason, "indent")))
@@ -108,7 +107,7 @@ static void on_diagnostic(struct fy_diag *diagnostic, void *user, const char *by
     for (int colons = 0; at > line && colons < 2; colons += *at == ':')
         at--;
     if (sscanf(at, ":%u:%u", &row, &column) == 2 && row && column)
-        not_yaml(user, (struct tree_place){row, column}, reason + sizeof mark - 1);
+        not_yaml(user, (struct config_place){NULL, row, column}, reason + sizeof mark - 1);
 }
 
 /* The length of the UTF-8 character that begins there; 0: it is none, or a control character. */
@@ -136,7 +135,7 @@ static bool check_characters(struct builder *builder)
 {
     const unsigned char *at = (const unsigned char *)builder->text.bytes;
     const unsigned char *end = at + builder->text.length;
-    struct tree_place place = {1, 1};
+    struct config_place place = {NULL, 1, 1};
     uint32_t marks = 0;
     while (at < end) {
         size_t length = character_length(at, (size_t)(end - at));
@@ -146,8 +145,8 @@ static bool check_characters(struct builder *builder)
         if (marks > YAML_MARKS_MOST)
             return fail(builder, place,
                         "more than %d of the characters [ ] { } , and :", YAML_MARKS_MOST);
-        place = *at == '\n' ? (struct tree_place){place.line + 1, 1}
-                            : (struct tree_place){place.line, place.column + 1};
+        place = *at == '\n' ? (struct config_place){NULL, place.line + 1, 1}
+                            : (struct config_place){NULL, place.line, place.column + 1};
         at += length;
     }
     return true;
@@ -157,14 +156,15 @@ static bool check_characters(struct builder *builder)
 
 /* libfyaml's mark of a quoted text, an anchor or an alias is behind its first character. */
 static bool place_of_mark(const struct builder *builder, const struct fy_mark *mark,
-                          struct tree_place *place)
+                          struct config_place *place)
 {
     if (!mark || mark->line < 0 || mark->column < 0)
         return false;
     size_t at = mark->input_pos;
     bool behind = mark->column && at && at <= builder->text.length &&
                   memchr("'\"&*", builder->text.bytes[at - 1], 4);
-    *place = (struct tree_place){(uint32_t)mark->line + 1, (uint32_t)mark->column + !behind};
+    *place = (struct config_place){builder->file, (uint32_t)mark->line + 1,
+                                   (uint32_t)mark->column + !behind};
     return true;
 }
 
@@ -181,14 +181,21 @@ static bool is_empty(struct fy_event *event)
 }
 
 /* Where an event is; of an empty value: its key, or what it is in. */
-static struct tree_place place_of_event(const struct builder *builder, struct fy_event *event)
+static struct config_place place_of_event(const struct builder *builder, struct fy_event *event)
 {
-    struct tree_place place = {1, 1};
+    struct config_place place = {builder->file, 1, 1};
     if (!is_empty(event) && place_of_mark(builder, fy_event_start_mark(event), &place))
         return place;
     if (builder->has_key)
         return builder->key_place;
     return builder->current ? builder->current->place : place;
+}
+
+static struct config_place place_of_token(const struct builder *builder, struct fy_token *token)
+{
+    struct config_place place = {builder->file, 1, 1};
+    place_of_mark(builder, fy_token_start_mark(token), &place);
+    return place;
 }
 
 /* libfyaml (0.7.12, 0.8) gets many '' in a row wrong, and leaks memory then. */
@@ -223,7 +230,7 @@ static bool copy_text(struct builder *builder, struct fy_event *event, weir_stri
     return true;
 }
 
-static struct tree_place first_of(struct tree_place a, struct tree_place b)
+static struct config_place first_of(struct config_place a, struct config_place b)
 {
     return a.line < b.line || (a.line == b.line && a.column < b.column) ? a : b;
 }
@@ -231,7 +238,7 @@ static struct tree_place first_of(struct tree_place a, struct tree_place b)
 /* libfyaml sees that [a: b] has a mapping in it only at the colon. */
 static bool take_key(struct builder *builder, struct fy_event *event)
 {
-    struct tree_place place = place_of_event(builder, event);
+    struct config_place place = place_of_event(builder, event);
     if (event->type != FYET_SCALAR || is_empty(event))
         return fail(builder, place, "a key must be text%s",
                     remedy(line_of(builder->text, place.line)));
@@ -277,15 +284,32 @@ static struct tree_node *add_node(struct builder *builder, struct fy_event *even
     return node;
 }
 
+static const char *const tag_names[] = {[TREE_ENVIRONMENT] = "!env", [TREE_FILE] = "!file"};
+
+static enum tree_tag find_tag(struct fy_token *token)
+{
+    size_t length = 0;
+    const char *bytes = token ? fy_token_get_text(token, &length) : NULL;
+    for (enum tree_tag tag = TREE_ENVIRONMENT; bytes && tag <= TREE_FILE; tag++)
+        if (string_equal((weir_string){bytes, length}, string_of(tag_names[tag])))
+            return tag;
+    return TREE_UNTAGGED;
+}
+
+/* A tagged text is where its tag is, and never empty: its name is missing then. */
 static void on_scalar(struct builder *builder, struct fy_event *event)
 {
     weir_string text;
+    struct fy_token *tag = fy_event_get_tag_token(event);
     bool empty = is_empty(event);
     if (!copy_text(builder, event, &text))
         return;
-    struct tree_node *node = add_node(builder, event, empty ? TREE_EMPTY : TREE_TEXT);
+    struct tree_node *node = add_node(builder, event, empty && !tag ? TREE_EMPTY : TREE_TEXT);
     node->text = text;
-    node->quoted = !empty && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
+    node->quoted = !empty && !tag && fy_token_scalar_style(event->scalar.value) != FYSS_PLAIN;
+    node->tag = find_tag(tag);
+    if (tag)
+        node->place = place_of_token(builder, tag);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -321,11 +345,9 @@ static void close_node(struct builder *builder)
     builder->current = builder->current->parent;
 }
 
-static struct tree_place place_of_token(const struct builder *builder, struct fy_token *token)
+static bool is_key(const struct builder *builder)
 {
-    struct tree_place place = {1, 1};
-    place_of_mark(builder, fy_token_start_mark(token), &place);
-    return place;
+    return builder->current && builder->current->kind == TREE_MAPPING && !builder->has_key;
 }
 
 /* Refuses what configuration has no use for. */
@@ -337,9 +359,12 @@ static bool check_extras(struct builder *builder, struct fy_event *event)
     if (anchor)
         return fail(builder, place_of_token(builder, anchor),
                     "anchors and aliases are not supported; write the value out");
-    if (tag)
+    if (tag && find_tag(tag) == TREE_UNTAGGED)
         return fail(builder, place_of_token(builder, tag),
-                    "tags (words that begin with !) are not supported");
+                    "a word that begins with ! must be !env or !file; put other text in quotes");
+    if (tag && (event->type != FYET_SCALAR || is_key(builder)))
+        return fail(builder, place_of_token(builder, tag),
+                    "only a value can come from !env or !file, no key, list or mapping");
     return true;
 }
 
@@ -347,7 +372,7 @@ static void on_value(struct builder *builder, struct fy_event *event)
 {
     if (!check_extras(builder, event))
         return;
-    if (builder->current && builder->current->kind == TREE_MAPPING && !builder->has_key)
+    if (is_key(builder))
         take_key(builder, event);
     else if (event->type == FYET_SCALAR)
         on_scalar(builder, event);
@@ -388,7 +413,7 @@ static void read_events(struct builder *builder, struct fy_parser *parser)
         }
     if (builder->failed || !fy_parser_get_stream_error(parser))
         return;
-    fail(builder, (struct tree_place){1, 1}, "not valid YAML");
+    fail(builder, (struct config_place){NULL, 1, 1}, "not valid YAML");
 }
 
 static void build(struct builder *builder)
@@ -401,23 +426,23 @@ static void build(struct builder *builder)
     if (parser)
         read_events(builder, parser);
     else
-        fail(builder, (struct tree_place){0, 0}, "libfyaml does not start");
+        fail(builder, (struct config_place){0}, "libfyaml does not start");
     fy_parser_destroy(parser);
     fy_diag_destroy(diagnostics);
 }
 
-const struct tree_node *yaml_root(const struct yaml_document *document)
+struct tree_node *yaml_root(struct yaml_document *document)
 {
     return document->root;
 }
 
-struct yaml_document *yaml_parse(weir_string text, struct config_errors *errors)
+struct yaml_document *yaml_parse(const char *file, weir_string text, struct config_errors *errors)
 {
     struct yaml_document *document = memory_zeroed(sizeof *document);
-    struct builder builder = {.document = document, .errors = errors, .text = text};
+    struct builder builder = {.document = document, .errors = errors, .file = file, .text = text};
     arena_init(&document->arena, document->first_block, sizeof document->first_block);
     if (text.length > YAML_BYTES_MOST)
-        fail(&builder, (struct tree_place){0, 0}, "larger than %d MiB", YAML_BYTES_MOST >> 20);
+        fail(&builder, (struct config_place){0}, "larger than %d MiB", YAML_BYTES_MOST >> 20);
     else if (text.length && check_characters(&builder))
         build(&builder);
     if (!builder.failed)
@@ -432,36 +457,4 @@ void yaml_free(struct yaml_document *document)
         return;
     arena_deinit(&document->arena);
     memory_free(document);
-}
-
-/* --- the file */
-
-/* Reads to the end, also from a pipe, but not more than one byte too much. -1: errno. */
-static ssize_t read_all(int file, char *bytes)
-{
-    size_t length = 0;
-    ssize_t got = 1;
-    while (got && length <= YAML_BYTES_MOST) {
-        got = read(file, bytes + length, YAML_BYTES_MOST + 1 - length);
-        if (got < 0 && errno != EINTR)
-            return -1;
-        length += got > 0 ? (size_t)got : 0;
-    }
-    return (ssize_t)length;
-}
-
-struct yaml_document *yaml_load(const char *file, struct config_errors *errors)
-{
-    struct yaml_document *document = NULL;
-    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
-    char *bytes = memory_allocate(YAML_BYTES_MOST + 1);
-    ssize_t length = descriptor < 0 ? -1 : read_all(descriptor, bytes);
-    if (length < 0)
-        config_errors_add(errors, 0, 0, "cannot be read: %s", strerror(errno));
-    else
-        document = yaml_parse((weir_string){bytes, (size_t)length}, errors);
-    if (descriptor >= 0)
-        close(descriptor);
-    memory_free(bytes);
-    return document;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/memory.h"
@@ -21,7 +20,7 @@ static struct yaml_document *document;
 
 static const struct tree_node *parse(const char *text)
 {
-    document = yaml_parse(string_of(text), &errors);
+    document = yaml_parse(NULL, string_of(text), &errors);
     if (!document || errors.count)
         fail_msg("\"%s\": %s", text, errors.kept ? errors.list[0].text : "no document");
     return yaml_root(document);
@@ -35,7 +34,7 @@ static int clean(void **state)
     return 0;
 }
 
-static void check_place(struct tree_place place, uint32_t line, uint32_t column)
+static void check_place(struct config_place place, uint32_t line, uint32_t column)
 {
     assert_int_equal(place.line, line);
     assert_int_equal(place.column, column);
@@ -152,7 +151,7 @@ static void test_nothing(void **state)
 
 static void check_refused(weir_string text, uint32_t line, uint32_t column, const char *part)
 {
-    document = yaml_parse(text, &errors);
+    document = yaml_parse(NULL, text, &errors);
     if (document || errors.count != 1)
         fail_msg("%.60s: %u mistakes", text.bytes, errors.count);
     const struct config_error *error = &errors.list[0];
@@ -166,8 +165,14 @@ static void test_what_configuration_has_no_use_for(void **state)
     check_refused(string_of("a: &x 1\nb: *x\n"), 1, 4, "anchors and aliases");
     check_refused(string_of("a: 1\nb: [ *x ]\n"), 2, 6, "anchors and aliases");
     check_refused(string_of("a: &x { b: 1 }\n"), 1, 4, "anchors and aliases");
-    check_refused(string_of("a: !env X\n"), 1, 4, "tags");
-    check_refused(string_of("a: !!map { b: 1 }\n"), 1, 4, "tags");
+    check_refused(string_of("a: !environment X\n"), 1, 4, "must be !env or !file; put other");
+    check_refused(string_of("a: !!str X\n"), 1, 4, "must be !env or !file; put other");
+    check_refused(string_of("a: !!map { b: 1 }\n"), 1, 4, "must be !env or !file; put other");
+    check_refused(string_of("a: ! X\n"), 1, 4, "must be !env or !file; put other");
+    check_refused(string_of("a: !env { b: 1 }\n"), 1, 4, "only a value can come from");
+    check_refused(string_of("a: !file [ b ]\n"), 1, 4, "only a value can come from");
+    check_refused(string_of("!env a: b\n"), 1, 1, "only a value can come from");
+    check_refused(string_of("!file { a: b }\n"), 1, 1, "only a value can come from");
     check_refused(string_of("a: 1\n---\nb: 1\n"), 2, 1, "second document");
     check_refused(string_of("? [ a, b ]\n: c\n"), 1, 3, "a key must be text");
     check_refused(string_of("? { a: b }\n: c\n"), 1, 3, "a key must be text");
@@ -235,10 +240,10 @@ static void test_libfyaml_prints_nothing(void **state)
     int before = dup(STDERR_FILENO);
     fflush(stderr);
     dup2(fileno(file), STDERR_FILENO);
-    document = yaml_parse(string_of("a: [ b\nc: \"\n"), &errors);
+    document = yaml_parse(NULL, string_of("a: [ b\nc: \"\n"), &errors);
     bool refused = !document;
     clean(state);
-    document = yaml_parse(string_of("%YAML 9.9\n---\na: 1\n"), &errors);
+    document = yaml_parse(NULL, string_of("%YAML 9.9\n---\na: 1\n"), &errors);
     dup2(before, STDERR_FILENO);
     close(before);
     rewind(file);
@@ -250,7 +255,8 @@ static void test_libfyaml_prints_nothing(void **state)
 
 static void test_keys_given_twice(void **state)
 {
-    document = yaml_parse(string_of("a: 1\nb: 2\na: 3\nc: { d: 1, d: 2 }\n'a': 4\n"), &errors);
+    document =
+        yaml_parse(NULL, string_of("a: 1\nb: 2\na: 3\nc: { d: 1, d: 2 }\n'a': 4\n"), &errors);
     assert_non_null(document);
     assert_int_equal(errors.count, 3);
     assert_int_equal(errors.list[0].line, 3);
@@ -316,49 +322,6 @@ static void test_many_keys_are_quick(void **state)
     memory_free(text);
 }
 
-/* --- files */
-
-static void test_files(void **state)
-{
-    char name[] = "/tmp/weir-yaml-test-XXXXXX";
-    int file = mkstemp(name);
-    assert_int_equal(write(file, "a: 1\n", 5), 5);
-    document = yaml_load(name, &errors);
-    assert_non_null(document);
-    check_text(tree_child(yaml_root(document), "a"), "1");
-    clean(state);
-    assert_int_equal(ftruncate(file, YAML_BYTES_MOST + 1), 0);
-    close(file);
-    document = yaml_load(name, &errors);
-    unlink(name);
-    assert_null(document);
-    assert_string_equal(errors.list[0].text, "larger than 4 MiB");
-}
-
-static void test_a_pipe_is_read_to_its_end(void **state)
-{
-    int ends[2];
-    char name[32];
-    assert_int_equal(pipe(ends), 0);
-    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
-    assert_int_equal(write(ends[1], "a: 1\nb: 2\n", 10), 10);
-    close(ends[1]);
-    document = yaml_load(name, &errors);
-    close(ends[0]);
-    assert_non_null(document);
-    check_text(tree_child(yaml_root(document), "b"), "2");
-}
-
-static void test_what_cannot_be_read(void **state)
-{
-    assert_null(yaml_load("/nonexistent/weir.yaml", &errors));
-    assert_null(yaml_load("/", &errors));
-    assert_int_equal(errors.count, 2);
-    assert_string_equal(errors.list[0].text, "cannot be read: No such file or directory");
-    assert_string_equal(errors.list[1].text, "cannot be read: Is a directory");
-    assert_int_equal(errors.list[0].line, 0);
-}
-
 #define TEST(name) cmocka_unit_test_teardown(name, clean)
 
 int main(void)
@@ -380,9 +343,6 @@ int main(void)
         TEST(test_bounds),
         TEST(test_just_within_bounds),
         TEST(test_many_keys_are_quick),
-        TEST(test_files),
-        TEST(test_a_pipe_is_read_to_its_end),
-        TEST(test_what_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

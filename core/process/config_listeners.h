@@ -1,0 +1,14 @@
+/* core/process/config_listeners.h - what listeners may be, and that none is open by accident */
+#ifndef CORE_PROCESS_CONFIG_LISTENERS_H
+#define CORE_PROCESS_CONFIG_LISTENERS_H
+
+#include "core/base/snapshot.h"
+#include "core/process/config_errors.h"
+#include "core/process/tree.h"
+
+/* `list` is what the file says of the listeners; NULL: they are of the command line. `open`: so are
+ * all that do not say who may use them. */
+void config_check_listeners(const struct listener_config *listeners, uint32_t count, bool open,
+                            const struct tree_node *list, struct config_errors *errors);
+
+#endif
