@@ -60,8 +60,31 @@ static const struct cause_entry *entry_of(weir_result cause)
     return &internal;
 }
 
+/* Logs tell apart what is one error to Proxy-Status. */
+static const struct {
+    weir_result cause;
+    const char *name;
+} names[] = {
+    {WEIR_MALFORMED, "malformed"},
+    {WEIR_NOT_A_PROXY_REQUEST, "not_a_proxy_request"},
+    {WEIR_REQUEST_TRUNCATED, "request_truncated"},
+    {WEIR_BODY_TIMEOUT, "body_timeout"},
+    {WEIR_BODY_TOO_LARGE, "body_too_large"},
+    {WEIR_HEAD_TIMEOUT, "head_timeout"},
+    {WEIR_TARGET_TOO_LONG, "target_too_long"},
+    {WEIR_HEAD_TOO_LARGE, "head_too_large"},
+    {WEIR_VERSION_UNSUPPORTED, "version_unsupported"},
+    {WEIR_NOT_IMPLEMENTED, "not_implemented"},
+    {WEIR_TRUNCATED, "truncated"},
+    {WEIR_IDLE_TIMEOUT, "idle_timeout"},
+    {WEIR_STOPPING, "stopping"},
+};
+
 const char *cause_name(weir_result cause)
 {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].cause == cause)
+            return names[i].name;
     return entry_of(cause)->error;
 }
 

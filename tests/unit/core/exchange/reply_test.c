@@ -149,6 +149,9 @@ static void names_in_logs(void **state)
     assert_string_equal(cause_name(WEIR_CANCELLED), "cancelled");
     assert_string_equal(cause_name(WEIR_RESET), "reset");
     assert_string_equal(cause_name(WEIR_DNS_ERROR), "dns_error");
+    assert_string_equal(cause_name(WEIR_MALFORMED), "malformed");
+    assert_string_equal(cause_name(WEIR_HEAD_TOO_LARGE), "head_too_large"); /* the same error */
+    assert_string_equal(cause_name(WEIR_TRUNCATED), "truncated");
     assert_string_equal(cause_name(-1000), "proxy_internal_error");
 }
 
