@@ -110,12 +110,10 @@ static void enter_body(struct h1 *h1, const struct h1_head *head)
 static void begin(weir_connection *connection, const weir_head *head)
 {
     struct h1 *h1 = h1_of(connection);
-    size_t held = h1->waiting + h1->passed; /* of the answer before, not left yet */
     h1->sending = SEND_HEAD;
     h1_api->deadline(connection, 0);
     h1->channel = h1_api->begin(connection, head);
-    if (held < WEIR_CREDIT)
-        h1_api->grant(h1->channel, WEIR_CREDIT - held);
+    h1_api->grant(h1->channel, WEIR_CREDIT);
 }
 
 static void on_request_head(weir_connection *connection, const struct h1_head *head)
@@ -187,7 +185,8 @@ static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *
 {
     struct h1 *h1 = h1_of(connection);
     if (client_side(connection))
-        return h1_parse_request(&h1->chunks.parser, connection->limits, slice->bytes, slice->length, head);
+        return h1_parse_request(&h1->chunks.parser, connection->limits, slice->bytes, slice->length,
+                                head);
     return h1_parse_response(&h1->chunks.parser, connection->limits, h1->no_body, slice->bytes,
                              slice->length, head);
 }
@@ -218,7 +217,7 @@ static bool receive_head(weir_connection *connection, weir_slice *slice)
     bool client = client_side(connection);
     if (client)
         skip_empty_lines(connection, slice);
-    if (!slice->length)
+    if (!slice->length || (client && h1_unsent(h1)))
         return false;
     enum h1_parsed parsed = H1_MORE;
     if (worth_parsing(connection, slice))
