@@ -9,6 +9,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
+#include "core/process/config_access_log.h"
 #include "core/process/config_keys.h"
 #include "core/process/config_listeners.h"
 #include "core/process/config_sources.h"
@@ -66,12 +67,6 @@ static void read_root(struct config *config, const struct tree_node *root,
     fix_upstream(config, root, errors);
     if (!errors->count && !options->upstream)
         check_groups(&config->snapshot, root, errors);
-}
-
-static bool has_access_log(const struct tree_node *root)
-{
-    const struct tree_node *log = tree_child(root, "log");
-    return log && tree_child(log, "access");
 }
 
 /* --- what is not in the file */
@@ -184,7 +179,7 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
     schema_set_standards(&config_schema, config, &config->arena);
     if (root)
         read_root(config, root, options, errors);
-    config->snapshot.access_log.on = root && has_access_log(root);
+    config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
     complete(config, options, errors);
     if (!errors->count)
         return &config->snapshot;

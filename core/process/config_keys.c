@@ -54,7 +54,7 @@ TEXT(name_type, "NAME", .mistake = value_name_mistake);
 TEXT(account_type, "NAME or number", .mistake = value_account_mistake);
 TEXT(path_type, "PATH", .mistake = value_path_mistake, .is_path = true);
 TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
-TEXT(template_type, "text with {status}, {reason} and {text}", .mistake = value_template_mistake);
+TEXT(template_type, "text with {status}, {reason} and {text}", .store = store_answer);
 TEXT(log_format_type, "common, combined, json, or text with {fields}", .store = store_log_format,
      .words = store_log_formats);
 TEXT(mode_type, "octal digits such as 0660", .store = store_mode);
@@ -128,7 +128,7 @@ static const struct schema_type groups_type = {
 static const struct schema_key access_log_keys[] = {
     {.name = "format",
      .type = &log_format_type,
-     .offset = AT(access_log.format),
+     .offset = AT(access_log),
      .standard = "common",
      .help = "How a line is written."},
     {.name = "file",
@@ -139,7 +139,7 @@ static const struct schema_key access_log_keys[] = {
      .type = &sample_type,
      .offset = AT(access_log.sample),
      .standard = "1",
-     .help = "One exchange in so many is logged."},
+     .help = "Of the exchanges that went well, one in so many is logged."},
     {0},
 };
 static const struct schema_type access_log_type = {.kind = SCHEMA_SECTION, .keys = access_log_keys};

@@ -3,11 +3,14 @@
 
 #include <string.h>
 
+#include "core/base/access_format.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
 #include "core/io/network.h"
+#include "core/process/nearest.h"
+#include "core/process/values.h"
 
-enum { FORMAT_MOST = 4096 /* bytes */ };
+enum { ANSWER_MOST = 16384 /* bytes */ };
 
 /* The items with room for one more: doubled whenever their count is a power of two. */
 static void *grow(struct arena *arena, void *items, uint32_t count, size_t size)
@@ -37,28 +40,88 @@ const char *store_mode(weir_string text, void *into, struct arena *arena)
     return NULL;
 }
 
+/* --- templates */
+
 const char *const store_log_formats[] = {"common", "combined", "json", NULL};
 
-static bool is_log_format(weir_string text)
+static char *copy_text(weir_string text, struct arena *arena)
 {
-    for (const char *const *name = store_log_formats; *name; name++)
-        if (string_equal(text, string_of(*name)))
-            return true;
-    return text.length && memchr(text.bytes, '{', text.length);
+    char *copy = arena_allocate(arena, text.length + 1);
+    memcpy(copy, text.bytes, text.length);
+    copy[text.length] = 0;
+    return copy;
+}
+
+/* What is wrong with a part of a text; known words that it may mean, or none. */
+static const char *wrong_part(weir_string part, const char *what, const struct nearest *nearest,
+                              struct arena *arena)
+{
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
+    weir_string mistake = arena_format(arena, "is wrong: \"%s\" %s%s", value_show(part, shown),
+                                       what, nearest_hint(nearest, hint));
+    return copy_text(mistake, arena);
 }
 
 const char *store_log_format(weir_string text, void *into, struct arena *arena)
 {
-    if (!is_log_format(text))
-        return "is not common, combined or json, and as a template it has no {field}";
-    if (text.length > FORMAT_MOST)
-        return "is longer than 4 KiB";
-    char *copy = arena_allocate(arena, text.length + 1);
-    memcpy(copy, text.bytes, text.length);
-    copy[text.length] = 0;
+    struct access_log_config *config = into;
+    struct access_mistake mistake;
+    config->compiled = access_format_compile(text, arena, &mistake);
+    config->format = copy_text(text, arena);
+    if (config->compiled)
+        return NULL;
+    if (string_equal(mistake.part, text))
+        return mistake.what;
+    struct nearest nearest = nearest_to(mistake.part);
+    for (uint32_t i = 0; mistake.unknown_field && access_field_name(i); i++)
+        nearest_consider(&nearest, access_field_name(i));
+    return wrong_part(mistake.part, mistake.what, &nearest, arena);
+}
+
+/* The length of "{word}" there; 0: none begins there, as other braces do in style sheets. */
+static size_t placeholder_length(weir_string text, size_t at)
+{
+    size_t end = at + 1;
+    while (end < text.length && text.bytes[end] >= 'a' && text.bytes[end] <= 'z')
+        end++;
+    bool closed = end < text.length && text.bytes[end] == '}' && end > at + 1;
+    return text.bytes[at] == '{' && closed ? end + 1 - at : 0;
+}
+
+/* NULL when the word is a placeholder. */
+static const char *placeholder_mistake(weir_string word, struct arena *arena)
+{
+    static const char *const known[] = {"status", "reason", "text"};
+    struct nearest nearest = nearest_to(word);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (string_equal(word, string_of(known[i])))
+            return NULL;
+        nearest_consider(&nearest, known[i]);
+    }
+    return wrong_part(word, "is not one of {status}, {reason} and {text}", &nearest, arena);
+}
+
+const char *store_answer(weir_string text, void *into, struct arena *arena)
+{
+    uint32_t found = 0, spaces = 0;
+    const char *mistake = NULL;
+    char *copy = copy_text(text, arena);
+    for (size_t i = 0; !mistake && i < text.length; i++) {
+        size_t length = placeholder_length(text, i);
+        if (length)
+            mistake = placeholder_mistake((weir_string){text.bytes + i + 1, length - 2}, arena);
+        found += length > 0;
+        spaces += text.bytes[i] == ' ' || text.bytes[i] == '\n';
+    }
+    if (mistake || text.length > ANSWER_MOST)
+        return mistake ? mistake : "is longer than 16 KiB";
+    if (!found && !spaces)
+        return "has no {status}, {reason} or {text}; write !file PATH for a file";
     memcpy(into, &copy, sizeof copy);
     return NULL;
 }
+
+/* --- ports and networks */
 
 static bool parse_port(weir_string text, uint16_t *port)
 {

@@ -10,8 +10,10 @@
 
 /* uint32_t: "0660" */
 const char *store_mode(weir_string text, void *into, struct arena *arena);
-/* char *: "json", or a template */
+/* struct access_log_config: "json", or a template */
 const char *store_log_format(weir_string text, void *into, struct arena *arena);
+/* char *: the body of weir's own answers */
+const char *store_answer(weir_string text, void *into, struct arena *arena);
 /* One more for a struct port_set: "443", "8000-8999" */
 const char *store_ports(weir_string text, void *into, struct arena *arena);
 /* One more for a struct network_list *, which is made with the first: "private", "10.0.0.0/8". What

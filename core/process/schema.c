@@ -138,8 +138,12 @@ static void wrong_text(const struct reader *reader, const struct schema_type *ty
 {
     char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
     struct nearest nearest = find_near(type->words, node);
-    tree_mistake(reader->errors, node, "\"%s\" %s%s", tree_show(node, shown), mistake,
-                 nearest_hint(&nearest, hint));
+    if (node->secret) /* what is wrong with it could tell a part of it */
+        tree_mistake(reader->errors, node, "%s is wrong; it must be %s", tree_show(node, shown),
+                     type->what);
+    else
+        tree_mistake(reader->errors, node, "\"%s\" %s%s", value_show(node->text, shown), mistake,
+                     nearest_hint(&nearest, hint));
 }
 
 static void read_text(const struct reader *reader, const struct schema_type *type,

@@ -47,7 +47,8 @@ struct schema_type {
     /* Of choices, ended by NULL. Of texts: the only ones; with a store(), some of them. */
     const char *const *words;
     const char *(*mistake)(weir_string text); /* of texts (may be NULL), and of a map's names */
-    /* Of texts (may be NULL): stores what it means, or says what is wrong with it. */
+    /* Of texts (may be NULL): stores what it means, or says what is wrong with it, perhaps in the
+     * arena. */
     const char *(*store)(weir_string text, void *into, struct arena *arena);
     const struct schema_type *item; /* of lists and maps */
     size_t size;                    /* of a list's or map's items, in memory */

@@ -177,40 +177,6 @@ const char *value_account_mistake(weir_string text)
     return sound ? NULL : "is not the name or number of an account";
 }
 
-/* The length of "{word}" there; 0: none begins there. */
-static size_t placeholder_length(weir_string text, size_t at)
-{
-    size_t end = at + 1;
-    while (end < text.length &&
-           ((text.bytes[end] >= 'a' && text.bytes[end] <= 'z') || text.bytes[end] == '_'))
-        end++;
-    bool closed = end < text.length && text.bytes[end] == '}' && end > at + 1;
-    return text.bytes[at] == '{' && closed ? end + 1 - at : 0;
-}
-
-static bool is_known_placeholder(weir_string text)
-{
-    return string_equal(text, WEIR_STRING("{status}")) ||
-           string_equal(text, WEIR_STRING("{reason}")) || string_equal(text, WEIR_STRING("{text}"));
-}
-
-/* Other braces stay what they are, in style sheets for example. */
-const char *value_template_mistake(weir_string text)
-{
-    uint32_t found = 0, spaces = 0;
-    if (text.length > ANSWER_TEMPLATE_MOST)
-        return "is longer than 16 KiB";
-    for (size_t i = 0; i < text.length; i++) {
-        size_t length = placeholder_length(text, i);
-        if (length && !is_known_placeholder((weir_string){text.bytes + i, length}))
-            return "has a placeholder other than {status}, {reason} and {text}";
-        found += length > 0;
-        spaces += text.bytes[i] == ' ' || text.bytes[i] == '\n';
-    }
-    return found || spaces ? NULL
-                           : "has no {status}, {reason} or {text}; write !file PATH for a file";
-}
-
 char *value_beside(struct arena *arena, const char *file, weir_string path)
 {
     const char *slash = file ? strrchr(file, '/') : NULL;

@@ -13,8 +13,7 @@ enum {
     WORKERS_MOST = 256,
     LISTENERS_MOST = 64,
     VALUE_TEXT_BYTES = 96,
-    UNIX_PATH_MOST = 107,         /* what fits into a socket address */
-    ANSWER_TEMPLATE_MOST = 16384, /* bytes */
+    UNIX_PATH_MOST = 107, /* what fits into a socket address */
 };
 
 /* Smallest first, ended by one without a name. */
@@ -40,8 +39,7 @@ const char *value_admin_mistake(weir_string text);  /* likewise, and not from el
 const char *value_server_mistake(weir_string text); /* where to connect to: HOST:PORT */
 const char *value_name_mistake(weir_string text);   /* what users call their things */
 const char *value_path_mistake(weir_string text);
-const char *value_account_mistake(weir_string text);  /* a user or group */
-const char *value_template_mistake(weir_string text); /* of weir's own answers */
+const char *value_account_mistake(weir_string text); /* a user or group */
 
 bool value_is_unix(weir_string listener);  /* "unix:/run/weir.sock" */
 bool value_is_local(weir_string listener); /* only this machine reaches it */

@@ -1,0 +1,44 @@
+/* core/process/config_access_log.c - the access log's format is compiled when it is read */
+#include "core/process/config_access_log.h"
+
+#include "core/base/access_format.h"
+#include "core/base/string.h"
+#include "core/process/nearest.h"
+
+static void unknown_field(const struct tree_node *node, weir_string name,
+                          struct config_errors *errors)
+{
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = nearest_to(name);
+    for (uint32_t i = 0; access_field_name(i); i++)
+        nearest_consider(&nearest, access_field_name(i));
+    tree_mistake(errors, node, "{%s} is not a field of the access log%s", value_show(name, shown),
+                 nearest_hint(&nearest, hint));
+}
+
+static void report(const struct tree_node *node, const struct access_mistake *mistake,
+                   struct config_errors *errors)
+{
+    char shown[VALUE_TEXT_BYTES];
+    if (node->secret)
+        tree_mistake(errors, node, "is no format of the access log");
+    else if (mistake->unknown_field)
+        unknown_field(node, mistake->part, errors);
+    else
+        tree_mistake(errors, node, "\"%s\" %s", value_show(mistake->part, shown), mistake->what);
+}
+
+void config_access_log(struct access_log_config *log, const struct tree_node *root,
+                       struct arena *arena, struct config_errors *errors)
+{
+    const struct tree_node *section = root ? tree_child(root, "log") : NULL;
+    const struct tree_node *access = section ? tree_child(section, "access") : NULL;
+    const struct tree_node *node = access ? tree_child(access, "format") : NULL;
+    struct access_mistake mistake = {0};
+    log->on = access != NULL;
+    if (!log->on || !log->format)
+        return;
+    log->compiled = access_format_compile(string_of(log->format), arena, &mistake);
+    if (!log->compiled)
+        report(node, &mistake, errors);
+}
