@@ -52,7 +52,7 @@ typedef struct weir_limits {
 
 typedef struct weir_connection { /* host memory; valid from open() until close() */
     void *state;                 /* connection_state_size zeroed bytes */
-    const weir_limits *limits;
+    const weir_limits *limits;   /* in force now: after a reload others */
     uint32_t side;
     uint32_t draining; /* finish what runs, begin nothing new */
 } weir_connection;

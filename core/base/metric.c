@@ -4,6 +4,7 @@
 const char *const metric_names[METRICS] = {
     [METRIC_CLIENT_CONNECTIONS] = "client_connections",
     [METRIC_CLIENT_CONNECTIONS_OPEN] = "client_connections_open",
+    [METRIC_CLIENTS_REFUSED] = "clients_refused",
     [METRIC_SERVER_CONNECTIONS] = "server_connections",
     [METRIC_SERVER_CONNECTIONS_OPEN] = "server_connections_open",
     [METRIC_SERVER_CONNECTIONS_REUSED] = "server_connections_reused",

@@ -67,6 +67,7 @@ struct snapshot {
     struct access_log_config access_log;
     struct listener_config *listeners;
     uint32_t listener_count;
+    bool listeners_standard; /* nobody wrote where to listen */
     struct upstream_group *upstreams;
     uint32_t upstream_count;
     const struct upstream_group *fixed_upstream; /* set: weir is a reverse proxy; else NULL */
@@ -84,5 +85,24 @@ struct snapshot {
     char *admin;    /* "unix:/run/admin.sock", or an address of loopback with its port */
     char *via_name; /* of this process, unique: how loops are noticed */
 };
+
+/* One worker's use of one snapshot. Counted without atomics: whoever counts is on that worker. */
+struct snapshot_use {
+    const struct snapshot *snapshot;
+    uint32_t count;
+    void (*on_unused)(struct snapshot_use *use); /* the count is 0: both may go now */
+};
+
+static inline struct snapshot_use *snapshot_take(struct snapshot_use *use)
+{
+    use->count++;
+    return use;
+}
+
+static inline void snapshot_drop(struct snapshot_use *use)
+{
+    if (--use->count == 0)
+        use->on_unused(use);
+}
 
 #endif

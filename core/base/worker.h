@@ -1,7 +1,8 @@
 /* core/base/worker.h - what one worker thread owns; everything an exchange needs hangs here
  *
  * An exchange lives and dies on one worker. Nothing in here is shared but `snapshot` (immutable)
- * and `metrics` (read by others). The rooms above fill in what is theirs. */
+ * and `metrics` (read by others). The rooms above fill in what is theirs. A reload replaces
+ * `snapshot` between two turns: who needs one for longer takes `use`. */
 #ifndef CORE_BASE_WORKER_H
 #define CORE_BASE_WORKER_H
 
@@ -12,6 +13,7 @@
 #include "core/base/metric.h"
 
 struct snapshot;
+struct snapshot_use;
 struct loop;         /* core/io */
 struct turn;         /* core/io */
 struct wheel;        /* core/io */
@@ -24,7 +26,8 @@ struct access_lines; /* core/exchange */
 struct worker {
     uint32_t index;
     bool draining;
-    const struct snapshot *snapshot;
+    const struct snapshot *snapshot; /* the one in force */
+    struct snapshot_use *use;        /* of it; the worker counts as one */
     struct loop *loop;
     struct turn *turn;
     struct wheel *wheel;

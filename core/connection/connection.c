@@ -59,6 +59,8 @@ static void on_closed(void *user)
     turn_unmark(connection->worker->turn, TURN_CONNECTIONS, &connection->wake);
     wheel_clear(&connection->deadline);
     link_remove(&connection->link);
+    if (connection->on_gone)
+        connection->on_gone(connection);
     memory_free(connection);
 }
 
@@ -100,6 +102,7 @@ struct connection *connection_open(struct worker *worker, struct carrier *carrie
     connection->operations = side == WEIR_CLIENT_SIDE ? protocol->client : protocol->server;
     connection->worker = worker;
     connection->carrier = carrier;
+    connection->opened_ms = loop_now_ms(worker->loop);
     mark_init(&connection->wake, step_wake);
     wheel_entry_init(&connection->deadline, on_deadline);
     link_init(&connection->channels);

@@ -13,6 +13,14 @@
 #include "core/io/wheel.h"
 
 struct filter_chain; /* core/exchange */
+struct snapshot_use;
+
+/* What a client's connection begins its exchanges with. Its keeper's, who may change it between two
+ * turns. */
+struct connection_terms {
+    const struct filter_chain *chain; /* NULL: the standard one */
+    struct snapshot_use *use;         /* what the chain is of */
+};
 
 struct connection {
     weir_connection public;
@@ -22,16 +30,17 @@ struct connection {
     struct carrier *carrier;
     struct mark wake;
     struct wheel_entry deadline;
-    struct link link;     /* in worker->connections */
-    struct link channels; /* open ones */
-    /* Of a client's connection: the filters of its exchanges, set by who opened it; NULL: the
-     * standard ones. */
-    const struct filter_chain *chain;
+    struct link link;                     /* in worker->connections */
+    struct link channels;                 /* open ones */
+    const struct connection_terms *terms; /* NULL: the standard chain, the worker's snapshot */
+    uint64_t opened_ms;
     uint32_t exchanges; /* begun so far */
     bool closing;
-    /* Whoever keeps the connection while it is idle (the pool); told once when it begins to close.
-     */
+    uint8_t admission; /* the keeper's */
+    /* Whoever keeps the connection: of a server's the pool, of a client's the edge. Told once when
+     * it begins to close, and once when its memory goes; either may be NULL. */
     void (*on_closing)(struct connection *connection);
+    void (*on_gone)(struct connection *connection);
     struct link kept; /* the keeper's list */
     void *keeper;
 };

@@ -1,35 +1,61 @@
-/* core/edge/listener.c - where clients come in: listen, accept, choose the protocol, start it
+/* core/edge/listener.c - where clients come in: accept, choose the protocol, start it
  *
  * The first bytes choose among the protocols that have a client's side, in the order in which they
  * registered; when none of them wants the bytes the first gets them, so that the client is told. */
 #include "core/edge/listener.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/snapshot.h"
-#include "core/base/string.h"
 #include "core/connection/connection.h"
+#include "core/edge/admission.h"
 #include "core/edge/sniff.h"
+#include "core/io/listen.h"
 #include "core/io/loop.h"
-#include "core/io/tcp.h"
 
 struct edge {
     struct worker *worker;
-    struct tcp_listener **listeners;
-    uint32_t count;
-    struct link guests;
+    struct link entrances, guests;
+};
+
+/* A place where clients come in. It stays until the last of them has gone: their exchanges begin
+ * with its filters and its snapshot. */
+struct entrance {
+    struct edge *edge;
+    struct link link;
+    uint32_t id;
+    uint32_t count;            /* of guests and connections, and one while it is open */
+    struct listener *listener; /* NULL: it is not open any more */
+    struct link connections;
+    const struct listener_config *config;
+    struct connection_terms terms;
 };
 
 /* A connection that has not said yet what it speaks. */
 struct guest {
-    struct edge *edge;
+    struct entrance *entrance;
     struct carrier *carrier;
     struct link link;
     struct wheel_entry deadline;
     weir_slice first; /* what came so far, when it was not enough */
+    enum admission admission;
     bool closing;
 };
+
+static void entrance_drop(struct entrance *entrance)
+{
+    if (--entrance->count)
+        return;
+    link_remove(&entrance->link);
+    snapshot_drop(entrance->terms.use);
+    memory_free(entrance);
+}
+
+/* --- guests */
 
 static void guest_close(struct guest *guest)
 {
@@ -47,11 +73,26 @@ static void guest_free(struct guest *guest)
     memory_free(guest);
 }
 
+static void on_connection_gone(struct connection *connection)
+{
+    link_remove(&connection->kept);
+    admission_leave(connection->admission, &connection->carrier->facts.peer);
+    entrance_drop(connection->keeper);
+}
+
 static void become_connection(struct guest *guest, const weir_protocol *protocol,
                               const weir_slice *bytes)
 {
+    struct entrance *entrance = guest->entrance;
     struct connection *connection =
-        connection_open(guest->edge->worker, guest->carrier, protocol, WEIR_CLIENT_SIDE);
+        connection_open(entrance->edge->worker, guest->carrier, protocol, WEIR_CLIENT_SIDE);
+    connection->terms = &entrance->terms;
+    connection->admission = (uint8_t)guest->admission;
+    connection->keeper = entrance;
+    connection->on_gone = on_connection_gone;
+    link_insert(&entrance->connections, &connection->kept);
+    if (!entrance->listener)
+        connection->public.draining = 1;
     connection_replay(connection, bytes);
     guest_free(guest);
 }
@@ -101,7 +142,10 @@ static void on_produce(void *user, uint64_t stream, size_t room)
 
 static void on_closed(void *user)
 {
-    guest_free(user);
+    struct guest *guest = user;
+    admission_leave(guest->admission, &guest->carrier->facts.peer);
+    entrance_drop(guest->entrance);
+    guest_free(guest);
 }
 
 static const struct carrier_events guest_events = {
@@ -112,64 +156,149 @@ static void on_deadline(struct wheel_entry *entry)
     guest_close(CONTAINER(entry, struct guest, deadline));
 }
 
-static void on_accept(void *user, struct carrier *carrier)
+/* --- accepting */
+
+static bool may_accept(void *user)
 {
-    struct edge *edge = user;
-    struct worker *worker = edge->worker;
-    uint32_t head_ms = worker->snapshot->limits.head_ms;
+    const struct entrance *entrance = user;
+    return !entrance->config || !admission_full(entrance->terms.use->snapshot);
+}
+
+static void receive(struct entrance *entrance, struct carrier *carrier, enum admission admission)
+{
+    struct worker *worker = entrance->edge->worker;
+    const struct snapshot *snapshot = entrance->terms.use->snapshot;
     struct guest *guest = memory_zeroed(sizeof *guest);
-    guest->edge = edge;
+    guest->entrance = entrance;
     guest->carrier = carrier;
-    link_insert(&edge->guests, &guest->link);
+    guest->admission = admission;
+    entrance->count++;
+    link_insert(&entrance->edge->guests, &guest->link);
     wheel_entry_init(&guest->deadline, on_deadline);
-    if (head_ms)
-        wheel_set(worker->wheel, &guest->deadline, loop_now_ms(worker->loop) + head_ms);
+    if (snapshot->limits.head_ms)
+        wheel_set(worker->wheel, &guest->deadline,
+                  loop_now_ms(worker->loop) + snapshot->limits.head_ms);
     carrier_open(carrier, &guest_events, guest);
 }
 
-static int listen_on(struct edge *edge, const char *text, bool share)
+static void on_accepted(void *user, struct carrier *carrier)
 {
-    struct address address;
-    bool valid = address_parse(string_of(text), &address);
-    assert(valid); /* the configuration was checked */
-    (void)valid;
-    return tcp_listen(edge->worker->loop, &address, share, on_accept, edge,
-                      &edge->listeners[edge->count]);
+    struct entrance *entrance = user;
+    enum admission admission = ADMISSION_UNCOUNTED;
+    if (entrance->config)
+        admission =
+            admission_enter(entrance->terms.use->snapshot, entrance->config, &carrier->facts.peer);
+    if (admission != ADMISSION_REFUSED) {
+        receive(entrance, carrier, admission);
+        return;
+    }
+    metric_add(&entrance->edge->worker->metrics, METRIC_CLIENTS_REFUSED, 1);
+    carrier_close(carrier, CARRIER_CLOSE_NOW);
 }
 
-int edge_start(struct worker *worker, bool share, const char **failed)
+static const struct listener_events listener_events = {.may_accept = may_accept,
+                                                       .accepted = on_accepted};
+
+/* --- places */
+
+static struct entrance *find(struct edge *edge, uint32_t id)
 {
-    const struct snapshot *snapshot = worker->snapshot;
-    struct edge *edge = memory_zeroed(sizeof *edge);
-    edge->worker = worker;
-    edge->listeners = memory_zeroed(snapshot->listener_count * sizeof *edge->listeners);
-    link_init(&edge->guests);
-    worker->edge = edge;
-    for (uint32_t i = 0; i < snapshot->listener_count; i++) {
-        int rc = listen_on(edge, snapshot->listeners[i].address, share);
-        if (rc) {
-            *failed = snapshot->listeners[i].address;
-            return rc;
-        }
-        edge->count++;
+    for (struct link *link = edge->entrances.next; link != &edge->entrances; link = link->next) {
+        struct entrance *entrance = CONTAINER(link, struct entrance, link);
+        if (entrance->id == id && entrance->listener)
+            return entrance;
     }
-    return 0;
+    return NULL;
+}
+
+static struct entrance *entrance_open(struct edge *edge, const struct edge_place *place)
+{
+    struct entrance *entrance = memory_zeroed(sizeof *entrance);
+    entrance->edge = edge;
+    entrance->id = place->id;
+    entrance->count = 1;
+    link_init(&entrance->connections);
+    link_insert(&edge->entrances, &entrance->link);
+    entrance->terms.use = snapshot_take(edge->worker->use);
+    entrance->listener =
+        listener_open(edge->worker->loop, place->socket, &listener_events, entrance);
+    if (entrance->listener)
+        return entrance;
+    log_write(LOG_ERROR, "worker %u cannot accept at one of its places", edge->worker->index);
+    entrance_drop(entrance);
+    return NULL;
+}
+
+static void entrance_set(struct entrance *entrance, const struct edge_place *place)
+{
+    struct snapshot_use *before = entrance->terms.use;
+    entrance->terms.use = snapshot_take(entrance->edge->worker->use);
+    entrance->terms.chain = place->chain;
+    entrance->config = place->config;
+    snapshot_drop(before);
+}
+
+static void entrance_close(struct entrance *entrance)
+{
+    struct listener *listener = entrance->listener;
+    struct link *link, *next;
+    if (!listener)
+        return;
+    listener_close(listener);
+    entrance->listener = NULL;
+    for (link = entrance->connections.next; link != &entrance->connections; link = next) {
+        next = link->next;
+        connection_drain(CONTAINER(link, struct connection, kept));
+    }
+    entrance_drop(entrance);
+}
+
+static bool is_listed(const struct edge_place *places, uint32_t count, uint32_t id)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (places[i].id == id)
+            return true;
+    return false;
+}
+
+void edge_set_places(struct worker *worker, const struct edge_place *places, uint32_t count)
+{
+    struct edge *edge = worker->edge;
+    struct link *link, *next;
+    for (link = edge->entrances.next; link != &edge->entrances; link = next) {
+        struct entrance *entrance = CONTAINER(link, struct entrance, link);
+        next = link->next;
+        if (!is_listed(places, count, entrance->id))
+            entrance_close(entrance);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct entrance *entrance = find(edge, places[i].id);
+        if (!entrance)
+            entrance = entrance_open(edge, &places[i]);
+        if (entrance)
+            entrance_set(entrance, &places[i]);
+    }
+}
+
+void edge_new(struct worker *worker)
+{
+    worker->edge = memory_zeroed(sizeof *worker->edge);
+    worker->edge->worker = worker;
+    link_init(&worker->edge->entrances);
+    link_init(&worker->edge->guests);
 }
 
 void edge_stop(struct worker *worker)
 {
-    struct edge *edge = worker->edge;
-    while (edge->count)
-        tcp_listener_close(edge->listeners[--edge->count]);
-    for (struct link *link = edge->guests.next; link != &edge->guests; link = link->next)
+    edge_set_places(worker, NULL, 0);
+    struct link *guests = &worker->edge->guests;
+    for (struct link *link = guests->next; link != guests; link = link->next)
         guest_close(CONTAINER(link, struct guest, link));
 }
 
 void edge_free(struct worker *worker)
 {
-    struct edge *edge = worker->edge;
-    assert(link_alone(&edge->guests));
-    memory_free(edge->listeners);
-    memory_free(edge);
+    assert(link_alone(&worker->edge->guests) && link_alone(&worker->edge->entrances));
+    memory_free(worker->edge);
     worker->edge = NULL;
 }

@@ -1,12 +1,26 @@
-/* core/edge/listener.h - where clients come in: listen, accept, choose the protocol, start it */
+/* core/edge/listener.h - where clients come in: accept, choose the protocol, start it */
 #ifndef CORE_EDGE_LISTENER_H
 #define CORE_EDGE_LISTENER_H
 
 #include "core/base/worker.h"
 
-/* Listens on every address of the worker's snapshot; `share`: other workers do so too. 0, or a
- * negative errno with the address in *failed (for the log). */
-int edge_start(struct worker *worker, bool share, const char **failed);
+struct filter_chain;
+struct listener_config;
+
+/* A place where clients come in, as the main thread hands it to a worker. */
+struct edge_place {
+    uint32_t id; /* the same id: the same listening socket */
+    int socket;  /* of an id that was not open before: the edge's from now on */
+    const struct listener_config
+        *config;                      /* of the snapshot; NULL: everybody is let in, uncounted */
+    const struct filter_chain *chain; /* of its exchanges; NULL: the standard one */
+};
+
+void edge_new(struct worker *worker);
+/* From now on these places are open, with the worker's snapshot: new ones begin, others go on
+ * without a gap, those that are missing accept nobody more, and their connections end when what
+ * runs on them does. */
+void edge_set_places(struct worker *worker, const struct edge_place *places, uint32_t count);
 /* Stops accepting; connections that have not said anything yet are closed. */
 void edge_stop(struct worker *worker);
 void edge_free(struct worker *worker); /* once the loop has ended */

@@ -50,11 +50,13 @@ static struct exchange *exchange_new(struct worker *worker)
 static struct channel *exchange_begin(struct connection *connection, const weir_head *head)
 {
     struct worker *worker = connection->worker;
+    const struct connection_terms *terms = connection->terms;
     struct exchange *x = exchange_new(worker);
     TRACE();
     x->worker = worker;
-    x->snapshot = worker->snapshot;
-    x->chain = connection->chain ? connection->chain : current_chain;
+    x->use = snapshot_take(terms ? terms->use : worker->use);
+    x->snapshot = x->use->snapshot;
+    x->chain = terms && terms->chain ? terms->chain : current_chain;
     x->start_us = loop_now_us(worker->loop);
     mark_init(&x->mark, exchange_step);
     mark_init(&x->dead, exchange_free);
@@ -444,6 +446,7 @@ static void exchange_free(struct mark *mark)
     turn_unmark(worker->turn, TURN_EXCHANGES, &x->mark);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, -1);
     buffer_release(x->reply_body.owner);
+    snapshot_drop(x->use);
     arena_deinit(&x->arena);
     if (worker->free_exchange_count == EXCHANGES_KEPT) {
         memory_free(x);

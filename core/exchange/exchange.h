@@ -22,7 +22,8 @@ enum progress {
 struct exchange {
     struct mark mark, dead; /* in the turn's lists: to be stepped, to be freed */
     struct worker *worker;
-    const struct snapshot *snapshot;
+    struct snapshot_use *use;
+    const struct snapshot *snapshot; /* of `use` */
     const struct filter_chain *chain;
     struct arena arena;
     struct channel client, server;

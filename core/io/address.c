@@ -46,7 +46,9 @@ bool address_parse(weir_string text, struct address *address)
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT_BYTES])
 {
     char host[INET6_ADDRSTRLEN] = "?";
-    if (address->any.sa_family == AF_INET6) {
+    if (address->any.sa_family == AF_UNIX) {
+        snprintf(text, ADDRESS_TEXT_BYTES, "unix:");
+    } else if (address->any.sa_family == AF_INET6) {
         inet_ntop(AF_INET6, &address->v6.sin6_addr, host, sizeof host);
         snprintf(text, ADDRESS_TEXT_BYTES, "[%s]:%u", host, address_port(address));
     } else {
@@ -63,6 +65,8 @@ socklen_t address_length(const struct address *address)
 
 uint16_t address_port(const struct address *address)
 {
+    if (address->any.sa_family == AF_UNIX)
+        return 0;
     return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port : address->v4.sin_port);
 }
 
@@ -76,9 +80,20 @@ void address_set_port(struct address *address, uint16_t port)
 
 bool address_equal(const struct address *a, const struct address *b)
 {
-    if (a->any.sa_family != b->any.sa_family || address_port(a) != address_port(b))
+    if (a->any.sa_family != b->any.sa_family || address_port(a) != address_port(b) ||
+        a->any.sa_family == AF_UNIX)
         return false;
     if (a->any.sa_family == AF_INET6)
         return !memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof a->v6.sin6_addr);
     return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+}
+
+void address_unmap(struct address *address)
+{
+    if (address->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr))
+        return;
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = address->v6.sin6_port};
+    memcpy(&v4.sin_addr, address->v6.sin6_addr.s6_addr + 12, sizeof v4.sin_addr);
+    memset(address, 0, sizeof *address);
+    address->v4 = v4;
 }

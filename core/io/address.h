@@ -1,4 +1,7 @@
-/* core/io/address.h - a socket address: parse, print, compare */
+/* core/io/address.h - a socket address: parse, print, compare
+ *
+ * Of a unix socket only the family is kept: its clients have no name, and where weir listens is
+ * core/io/listen.h's. It is printed as "unix:", has port 0 and equals no other. */
 #ifndef CORE_IO_ADDRESS_H
 #define CORE_IO_ADDRESS_H
 
@@ -29,5 +32,7 @@ socklen_t address_length(const struct address *address);
 uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);
 bool address_equal(const struct address *a, const struct address *b); /* with the port */
+/* ::ffff:192.0.2.1, as IPv4 looks like on a socket for both, becomes 192.0.2.1. */
+void address_unmap(struct address *address);
 
 #endif

@@ -1,4 +1,4 @@
-/* core/io/tcp.c - TCP on libuv: listeners, connecting, and the TCP carrier
+/* core/io/tcp.c - connecting, and the carrier: TCP, or any other stream socket, on libuv
  *
  * Reading stays on while there is credit, and a little longer: it is stopped only when bytes wait
  * and two polls in a row found no credit, because stopping and starting costs a system call each.
@@ -16,7 +16,6 @@
 #include "core/io/uv_loop.h"
 
 enum {
-    BACKLOG = 4096,
     PRODUCE_ROOM = 65536,
     WRITE_SLICES_MOST = 64,         /* in one writev */
     FLUSH_STALL_MS = 30000,         /* a closing carrier's peer must read something that often */
@@ -426,74 +425,26 @@ static void learn_facts(struct tcp *tcp)
     uv_tcp_getpeername(&tcp->handle, &facts->peer.any, &length);
     length = sizeof facts->local;
     uv_tcp_getsockname(&tcp->handle, &facts->local.any, &length);
+    if (facts->local.any.sa_family == AF_UNIX) {
+        *facts =
+            (struct carrier_facts){.peer.any.sa_family = AF_UNIX, .local.any.sa_family = AF_UNIX};
+        return;
+    }
+    address_unmap(&facts->peer);
+    address_unmap(&facts->local);
     uv_tcp_nodelay(&tcp->handle, 1);
 }
 
-/* --- listening */
-
-struct tcp_listener {
-    uv_tcp_t handle;
-    struct loop *loop;
-    void (*on_accept)(void *user, struct carrier *carrier);
-    void *user;
-};
-
-int tcp_probe(struct address *address)
+struct carrier *tcp_adopt(struct loop *loop, int socket)
 {
-    int on = 1, rc = 0, fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    socklen_t length = sizeof *address;
-    if (fd < 0)
-        return -errno;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, &address->any, address_length(address)) || listen(fd, 1) ||
-        getsockname(fd, &address->any, &length))
-        rc = -errno;
-    close(fd);
-    return rc;
-}
-
-static void cb_connection(uv_stream_t *stream, int status)
-{
-    struct tcp_listener *listener = stream->data;
-    if (status < 0)
-        return;
-    struct tcp *tcp = tcp_new(listener->loop);
-    if (uv_accept(stream, (uv_stream_t *)&tcp->handle) < 0) {
+    struct tcp *tcp = tcp_new(loop);
+    if (uv_tcp_open(&tcp->handle, socket)) {
+        close(socket);
         close_now(tcp);
-        return;
+        return NULL;
     }
     learn_facts(tcp);
-    listener->on_accept(listener->user, &tcp->carrier);
-}
-
-static void cb_listener_closed(uv_handle_t *handle)
-{
-    memory_free(handle->data);
-}
-
-int tcp_listen(struct loop *loop, const struct address *address, bool share,
-               void (*on_accept)(void *user, struct carrier *carrier), void *user,
-               struct tcp_listener **result)
-{
-    struct tcp_listener *listener = memory_zeroed(sizeof *listener);
-    listener->loop = loop;
-    listener->on_accept = on_accept;
-    listener->user = user;
-    uv_tcp_init(loop_uv(loop), &listener->handle);
-    listener->handle.data = listener;
-    int rc = uv_tcp_bind(&listener->handle, &address->any, share ? UV_TCP_REUSEPORT : 0);
-    rc = rc ? rc : uv_listen((uv_stream_t *)&listener->handle, BACKLOG, cb_connection);
-    if (rc) {
-        tcp_listener_close(listener);
-        return rc;
-    }
-    *result = listener;
-    return 0;
-}
-
-void tcp_listener_close(struct tcp_listener *listener)
-{
-    uv_close((uv_handle_t *)&listener->handle, cb_listener_closed);
+    return &tcp->carrier;
 }
 
 /* --- connecting */

@@ -157,7 +157,7 @@ static void complete(struct config *config, const struct options *options,
     struct snapshot *snapshot = &config->snapshot;
     if (options->listener_count)
         take_listeners(config, options, errors);
-    else if (!snapshot->listener_count)
+    else if ((snapshot->listeners_standard = !snapshot->listener_count))
         set_listeners(config, (const char *const[]){CONFIG_STANDARD_LISTENER}, 1);
     if (options->has_workers)
         snapshot->workers = options->workers;

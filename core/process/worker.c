@@ -1,7 +1,8 @@
-/* core/process/worker.c - makes, drains and ends a worker; its thread is main's */
+/* core/process/worker.c - makes, drains and ends a worker; its thread is the crew's */
 #include "core/process/worker.h"
 
 #include "core/base/buffer.h"
+#include "core/base/snapshot.h"
 #include "core/connection/connection.h"
 #include "core/edge/listener.h"
 #include "core/exchange/exchange.h"
@@ -30,7 +31,7 @@ static void look(struct wheel_entry *entry)
     loop_stop(worker->loop);
 }
 
-struct worker *worker_new(const struct snapshot *snapshot, uint32_t index)
+struct worker *worker_new(struct snapshot_use *use, uint32_t index)
 {
     struct loop *loop = loop_new();
     if (!loop)
@@ -38,12 +39,14 @@ struct worker *worker_new(const struct snapshot *snapshot, uint32_t index)
     struct worker_object *object = memory_zeroed(sizeof *object);
     struct worker *worker = &object->worker;
     worker->index = index;
-    worker->snapshot = snapshot;
+    worker->use = use;
+    worker->snapshot = use->snapshot;
     worker->loop = loop;
     worker->turn = loop_turn(loop);
     worker->wheel = loop_wheel(loop);
     worker->dns = dns_new(loop);
     worker->pool = pool_new();
+    edge_new(worker);
     link_init(&worker->connections);
     wheel_entry_init(&object->look, look);
     return worker;
@@ -55,6 +58,7 @@ void worker_run(struct worker *worker)
     exchange_worker_deinit(worker);
     pool_free(worker->pool);
     edge_free(worker);
+    snapshot_drop(worker->use);
     buffer_pool_deinit();
     arena_pool_deinit();
 }
@@ -63,6 +67,19 @@ void worker_free(struct worker *worker)
 {
     loop_free(worker->loop);
     memory_free(worker);
+}
+
+void worker_take(struct worker *worker, struct snapshot_use *use, const struct edge_place *places,
+                 uint32_t count)
+{
+    struct snapshot_use *before = worker->use;
+    worker->use = use;
+    worker->snapshot = use->snapshot;
+    edge_set_places(worker, places, count);
+    for (struct link *link = worker->connections.next; link != &worker->connections;
+         link = link->next)
+        CONTAINER(link, struct connection, link)->public.limits = &worker->snapshot->limits;
+    snapshot_drop(before);
 }
 
 void worker_drain(struct worker *worker)

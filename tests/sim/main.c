@@ -1,6 +1,6 @@
 /* tests/sim/main.c - the seeded simulator: the whole proxy between random clients and origins
  *
- * Everything of weir is the product's own but core/io's loop, tcp and dns: theirs are in this
+ * Everything of weir is the product's own but core/io's loop, tcp, listen and dns: theirs are in this
  * folder, with virtual time and dice. One seed, one run. */
 #include <inttypes.h>
 #include <malloc.h>
@@ -18,6 +18,7 @@
 #include "core/exchange/exchange.h"
 #include "core/host/host.h"
 #include "core/io/address.h"
+#include "core/io/listen.h"
 #include "core/io/loop.h"
 #include "core/plugins/registry.h"
 #include "core/process/worker.h"
@@ -47,6 +48,20 @@ static struct snapshot make_snapshot(void)
         .connect_ports = {.ranges = &all_ports, .count = 1},
         .via_name = via_name,
     };
+}
+
+static void on_unused(struct snapshot_use *use)
+{
+    (void)use; /* its count is looked at when all is over */
+}
+
+static void open_entrance(struct worker *worker, const struct address *address)
+{
+    struct listen_place place = {.address = *address};
+    struct edge_place entrance = {.id = 1, .config = worker->snapshot->listeners};
+    if (listen_open(&place, &entrance.socket, 1))
+        abort();
+    edge_set_places(worker, &entrance, 1);
 }
 
 static struct event drained_too_late;
@@ -87,20 +102,21 @@ static void report(const struct worker *worker)
 static void *simulate(void *user)
 {
     struct snapshot snapshot = make_snapshot();
+    struct snapshot_use use = {.snapshot = &snapshot, .count = 1, .on_unused = on_unused};
     struct address proxy;
-    const char *failed;
     (void)user;
     account_init();
     address_parse(string_of(proxy_address), &proxy);
     log_set_level(snapshot.log_level);
     registry_load_builtins(host_table("simulated"));
     exchange_start(NULL);
-    struct worker *worker = worker_new(&snapshot, 0);
-    if (edge_start(worker, false, &failed))
-        abort();
+    struct worker *worker = worker_new(&use, 0);
+    open_entrance(worker, &proxy);
     origins_start();
     clients_start(worker->loop, &proxy, CLIENTS, drain, worker);
     worker_run(worker);
+    if (use.count)
+        violated(NOTHING_LEFT, 0, "the configuration is in use %u times", use.count);
     check_gauges(worker);
     report(worker);
     worker_free(worker);

@@ -58,6 +58,10 @@ uint64_t endpoint_pause_us(const struct endpoint *end);
 
 /* A new connection: weir's end; the peer's is its `other`. Neither has events yet. */
 struct endpoint *connection_pair_new(void);
+/* Gives a connection that comes to weir to who listens where it goes to; false: nobody does, or
+ * wants it. */
+struct carrier;
+bool listener_accept(struct carrier *carrier);
 /* Connects to a listener of weir's; a reset comes when there is none. */
 struct endpoint *network_connect(struct loop *loop, const struct address *to,
                                  const struct address *from, const struct endpoint_events *events,

@@ -1,4 +1,4 @@
-/* tests/sim/tcp.c - core/io/tcp.h on the simulated network: listeners, connecting, the carrier
+/* tests/sim/tcp.c - core/io/tcp.h on the simulated network: connecting, and the carrier
  *
  * Obeys carrier.h to the letter, and uses all the freedom that it leaves: reads end anywhere, a
  * write is taken in part although there is room, a half-closed connection is reset. */
@@ -34,15 +34,6 @@ struct tcp {
     bool opened, producing, want_produce, end_wanted, ended, broken, may_linger;
     bool dialled; /* by weir: a server's */
 };
-
-struct tcp_listener {
-    struct tcp_listener *next;
-    struct address address;
-    void (*on_accept)(void *user, struct carrier *carrier);
-    void *user;
-};
-
-static struct tcp_listener *listeners;
 
 static struct dice *dice(void)
 {
@@ -353,48 +344,13 @@ static struct tcp *tcp_new(struct loop *loop, const struct address *peer,
     return tcp;
 }
 
-/* --- listening */
-
-int tcp_probe(struct address *address)
-{
-    if (!address_port(address))
-        address_set_port(address, 3128);
-    return 0;
-}
-
-int tcp_listen(struct loop *loop, const struct address *address, bool share,
-               void (*on_accept)(void *user, struct carrier *carrier), void *user,
-               struct tcp_listener **result)
-{
-    struct tcp_listener *listener = memory_zeroed(sizeof *listener);
-    (void)loop, (void)share;
-    *listener = (struct tcp_listener){listeners, *address, on_accept, user};
-    listeners = listener;
-    loop_hold(1);
-    *result = listener;
-    return 0;
-}
-
-void tcp_listener_close(struct tcp_listener *listener)
-{
-    struct tcp_listener **at = &listeners;
-    while (*at != listener)
-        at = &(*at)->next;
-    *at = listener->next;
-    memory_free(listener);
-    loop_hold(-1);
-}
+/* --- accepting */
 
 static void fire_accept(struct event *event)
 {
     struct tcp *tcp = CONTAINER(event, struct tcp, later);
-    struct tcp_listener *listener = listeners;
-    while (listener && !address_equal(&listener->address, &tcp->carrier.facts.local))
-        listener = listener->next;
     event_init(&tcp->later, fire_later);
-    if (listener)
-        listener->on_accept(listener->user, &tcp->carrier);
-    else
+    if (!listener_accept(&tcp->carrier))
         close_now(tcp, true);
 }
 

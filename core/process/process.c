@@ -1,0 +1,213 @@
+/* core/process/process.c - the serving program: start, drain, end
+ *
+ * The main thread has a worker of its own, whose loop gets signals and serves the admin's clients.
+ * What has started when one step fails ends with the process. */
+#include "core/process/process.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/edge/admission.h"
+#include "core/exchange/exchange.h"
+#include "core/host/host.h"
+#include "core/io/loop.h"
+#include "core/plugins/registry.h"
+#include "core/process/config.h"
+#include "core/process/worker.h"
+
+enum { LINGER_MS = 1000 /* for the admin's clients, when the workers have ended */ };
+
+/* --- stopping */
+
+static void drain_worker(void *worker)
+{
+    worker_drain(worker);
+}
+
+static void stop_worker(void *worker)
+{
+    worker_stop_now(worker);
+}
+
+static void on_drain_limit(struct wheel_entry *entry)
+{
+    struct process *process = CONTAINER(entry, struct process, drain_limit);
+    if (process->crew.running)
+        log_write(LOG_WARNING, "what still runs is ended: the drain has taken too long");
+    crew_tell(&process->crew, stop_worker);
+    if (!process->crew.running)
+        worker_stop_now(process->own);
+}
+
+static void limit_drain(struct process *process, uint32_t milliseconds)
+{
+    wheel_set(process->own->wheel, &process->drain_limit,
+              loop_now_ms(process->own->loop) + milliseconds);
+}
+
+void process_stop(struct process *process)
+{
+    uint32_t limit_ms = process->generation->snapshot->timeouts.drain;
+    if (process->draining) {
+        crew_tell(&process->crew, stop_worker);
+        return;
+    }
+    process->draining = true;
+    crew_tell(&process->crew, drain_worker);
+    if (limit_ms)
+        limit_drain(process, limit_ms);
+}
+
+static void on_crew_ended(void *user)
+{
+    struct process *process = user;
+    worker_drain(process->own);
+    limit_drain(process, LINGER_MS);
+}
+
+static void on_stop_signal(void *user, int signal)
+{
+    struct process *process = user;
+    if (!process->draining)
+        log_write(LOG_INFO, "stopping on %s", strsignal(signal));
+    process_stop(process);
+}
+
+static void on_reload_signal(void *user, int signal)
+{
+    char *mistakes = NULL;
+    (void)signal;
+    process_reload(user, &mistakes);
+    memory_free(mistakes);
+}
+
+/* --- starting */
+
+static void prepare_system(void)
+{
+    struct rlimit limit;
+    signal(SIGPIPE, SIG_IGN);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        rlim_t most = limit.rlim_max / 10 * 4; /* 80%, at two descriptors a client */
+        admission_start(most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
+    }
+    const char *trace = getenv("WEIR_TRACE");
+    trace_on = trace && !strcmp(trace, "exchange");
+}
+
+static struct snapshot_use *use_of(void *user, uint32_t worker)
+{
+    struct process *process = user;
+    return generation_use(process->generation, worker);
+}
+
+static bool make_workers(struct process *process)
+{
+    uint32_t count = process->generation->snapshot->workers;
+    process->places.workers = count;
+    generation_share(process->generation, count + 1);
+    process->own = worker_new(use_of(process, count), count);
+    if (!process->own) {
+        log_write(LOG_ERROR, "cannot make an event loop: out of file descriptors?");
+        return false;
+    }
+    generations_start(process->own->loop);
+    process->started_us = loop_now_us(process->own->loop);
+    wheel_entry_init(&process->drain_limit, on_drain_limit);
+    return crew_make(&process->crew, count, process->own->loop, use_of, on_crew_ended, process);
+}
+
+static bool open_places(struct process *process)
+{
+    char mistake[PLACES_MISTAKE_BYTES];
+    struct places *places = &process->places;
+    places->open = process->options->open;
+    places_inherit(places);
+    if (places_prepare(places, process->generation, mistake))
+        return true;
+    log_write(LOG_ERROR, "%s", mistake);
+    return false;
+}
+
+static void hand_over_places(struct process *process)
+{
+    struct edge_place list[PLACES_MOST];
+    for (uint32_t i = 0; i <= process->crew.count; i++) {
+        struct worker *worker =
+            i < process->crew.count ? process->crew.members[i].worker : process->own;
+        edge_set_places(worker, list, places_hand_over(&process->places, i, list));
+    }
+}
+
+static void watch_signals(struct process *process)
+{
+    struct loop *loop = process->own->loop;
+    loop_on_signal(loop, SIGTERM, on_stop_signal, process);
+    loop_on_signal(loop, SIGINT, on_stop_signal, process);
+    loop_on_signal(loop, SIGHUP, on_reload_signal, process);
+}
+
+static void announce(struct process *process)
+{
+    const struct snapshot *snapshot = process->generation->snapshot;
+    places_settle(&process->places);
+    if (!process->options->config_file && snapshot->listener_count)
+        log_write(LOG_INFO, "try: curl -x http://%s http://example.com/",
+                  snapshot->listeners[0].address);
+}
+
+static bool start(struct process *process)
+{
+    if (!make_workers(process) || !open_places(process))
+        return false;
+    hand_over_places(process);
+    watch_signals(process);
+    return crew_start(&process->crew);
+}
+
+/* --- the end */
+
+static void report(const struct process *process)
+{
+    for (int metric = 0; metric < METRICS; metric++) {
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < process->crew.count; i++)
+            sum += metric_read(&process->crew.members[i].worker->metrics, (enum metric)metric);
+        log_write(LOG_DEBUG, "total %s: %llu", metric_names[metric], (unsigned long long)sum);
+    }
+}
+
+static void join_and_free(struct process *process)
+{
+    report(process);
+    crew_free(&process->crew);
+    wheel_clear(&process->drain_limit);
+    worker_free(process->own);
+    registry_clear();
+}
+
+int process_serve(const struct options *options, struct snapshot *snapshot, const char *version)
+{
+    static struct process process; /* reachable for leak checkers when it fails */
+    process.options = options;
+    process.version = version;
+    process.generation = generation_new(snapshot, 1);
+    prepare_system();
+    log_set_level(snapshot->log_level);
+    registry_load_builtins(host_table(version));
+    exchange_start(NULL);
+    bool started = start(&process);
+    if (started) {
+        announce(&process);
+        worker_run(process.own);
+        join_and_free(&process);
+    }
+    places_close(&process.places);
+    return started ? EXIT_STOPPED : EXIT_FAILED;
+}

@@ -1,0 +1,38 @@
+/* core/process/process.h - the serving program: start, reload, drain, end */
+#ifndef CORE_PROCESS_PROCESS_H
+#define CORE_PROCESS_PROCESS_H
+
+#include "core/base/worker.h"
+#include "core/io/wheel.h"
+#include "core/process/crew.h"
+#include "core/process/generation.h"
+#include "core/process/options.h"
+#include "core/process/places.h"
+
+/* How it ends. */
+enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFIGURATION = 78 };
+
+/* All of it is the main thread's. */
+struct process {
+    const struct options *options;
+    const char *version;
+    struct generation *generation; /* in force */
+    struct places places;
+    struct crew crew;
+    struct worker *own; /* the main thread is a worker too: for signals and the admin's clients */
+    bool draining;
+    struct wheel_entry drain_limit;
+    uint64_t started_us;
+    uint32_t reloads, reloads_failed;
+    bool reload_failed; /* the last one */
+};
+
+/* Serves until it is told to stop; returns how it ended. Takes the snapshot. */
+int process_serve(const struct options *options, struct snapshot *snapshot, const char *version);
+/* Loads the configuration again. False: nothing has changed, *mistakes says why, in lines, and is
+ * the caller's (memory_free). */
+bool process_reload(struct process *process, char **mistakes);
+/* Accepts nothing more and lets what runs end, for a while; the second call ends it at once. */
+void process_stop(struct process *process);
+
+#endif
