@@ -132,13 +132,17 @@ static bool names_a_version(const uint8_t *bytes, size_t count)
            digit(version[8]);
 }
 
+/* llhttp's refusal as ours. H1_MORE: not before the first line has ended can it be told from
+ * others. */
 static enum h1_parsed broken_by(const llhttp_t *parser, const uint8_t *bytes, size_t count)
 {
     if (collected.too_many)
         return broken(WEIR_HEAD_TOO_LARGE);
-    if (parser->error == HPE_INVALID_VERSION && names_a_version(bytes, count))
-        return broken(WEIR_VERSION_UNSUPPORTED);
-    return broken(WEIR_MALFORMED);
+    if (parser->error != HPE_INVALID_VERSION)
+        return broken(WEIR_MALFORMED);
+    if (!memchr(bytes, '\n', count))
+        return H1_MORE;
+    return broken(names_a_version(bytes, count) ? WEIR_VERSION_UNSUPPORTED : WEIR_MALFORMED);
 }
 
 /* --- how much of a head there may be */
@@ -198,14 +202,14 @@ static enum h1_parsed run_head(llhttp_t *parser, llhttp_type_t type, const weir_
 {
     collect_anew(limits);
     llhttp_errno_t rc = execute(parser, type, bytes, count, skip);
-    if (rc == HPE_OK)
-        return check_size(H1_MORE, limits, bytes, count);
-    if (rc != HPE_PAUSED)
-        return broken_by(parser, bytes, count);
-    if (collected.folded)
-        return broken(WEIR_MALFORMED);
-    collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
-    return check_size(H1_DONE, limits, bytes, collected.result.consumed);
+    if (rc == HPE_PAUSED) {
+        if (collected.folded)
+            return broken(WEIR_MALFORMED);
+        collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
+        return check_size(H1_DONE, limits, bytes, collected.result.consumed);
+    }
+    enum h1_parsed parsed = rc == HPE_OK ? H1_MORE : broken_by(parser, bytes, count);
+    return parsed == H1_MORE ? check_size(parsed, limits, bytes, count) : parsed;
 }
 
 /* --- what a head says */
@@ -255,27 +259,18 @@ static const weir_field *only_field(const char *name, size_t length, bool *sever
     return found;
 }
 
-static bool chunked_alone(void)
-{
-    bool several = false;
-    const weir_field *coding = only_field("transfer-encoding", 17, &several);
-    return coding && !several && coding->value.length == 7 &&
-           equal_nocase(coding->value, "chunked");
-}
-
 /* RFC 9112 6.3, for what both kinds of message share. False: it can be read in two ways. */
 static bool find_framing(llhttp_t *parser, struct h1_head *result, enum h1_framing without)
 {
-    bool coded = parser->flags & (F_TRANSFER_ENCODING | F_CHUNKED);
     bool counted = parser->flags & F_CONTENT_LENGTH;
     bool several = false;
+    const weir_field *coding = only_field("transfer-encoding", 17, &several);
     result->head.content_length = -1;
-    if (coded && (counted || !chunked_alone() || result->http_10))
-        return false;
-    if (coded) {
+    if (coding) {
         parser->flags |= F_CHUNKED; /* llhttp does not see it behind a trailing tab */
         result->framing = H1_CHUNKED;
-        return true;
+        return !several && !counted && !result->http_10 && coding->value.length == 7 &&
+               equal_nocase(coding->value, "chunked");
     }
     if (!counted) {
         result->framing = without;
@@ -335,7 +330,7 @@ static bool split_absolute(weir_string target, weir_head *head)
     if (!colon || end - colon < 3 || colon[1] != '/' || colon[2] != '/')
         return false;
     const char *authority = colon + 3, *path = authority;
-    while (path < end && *path != '/' && *path != '?' && *path != '#')
+    while (path < end && *path != '/' && *path != '?')
         path++;
     head->scheme = (weir_string){target.bytes, (size_t)(colon - target.bytes)};
     head->authority = (weir_string){authority, (size_t)(path - authority)};
@@ -396,6 +391,8 @@ static bool fill_target(weir_head *head, weir_string host)
 {
     weir_string target = collected.target;
     head->authority = host;
+    if (memchr(target.bytes, '#', target.length))
+        return false; /* a fragment is no part of a target (RFC 9112 3.2) */
     if (head->kind == WEIR_TUNNEL) {
         head->authority = target;
         head->path = (weir_string){"", 0};
@@ -409,7 +406,7 @@ static bool fill_target(weir_head *head, weir_string host)
     if (!split_absolute(target, head))
         return false;
     lower_known_scheme(&head->scheme);
-    return true;
+    return head->authority.length && host_is_valid(head->authority);
 }
 
 static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const uint8_t *bytes)
@@ -444,6 +441,12 @@ static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const u
     return H1_DONE;
 }
 
+/* llhttp knows methods of other protocols, too, and takes those for theirs alone. */
+static bool method_is_strange(const llhttp_t *parser)
+{
+    return parser->error == HPE_INVALID_METHOD || parser->error == HPE_INVALID_CONSTANT;
+}
+
 enum h1_parsed h1_parse_request(llhttp_t *parser, const weir_limits *limits, const uint8_t *bytes,
                                 size_t count, const struct h1_head **result)
 {
@@ -451,9 +454,12 @@ enum h1_parsed h1_parse_request(llhttp_t *parser, const weir_limits *limits, con
     enum h1_parsed parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, 0);
     *result = &collected.result;
     size_t after = (size_t)(method.bytes - (const char *)bytes) + method.length;
-    if (parsed == H1_BROKEN && parser->error == HPE_INVALID_METHOD && method.length &&
-        after < count && bytes[after] == ' ')
-        parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, after);
+    if (parsed == H1_BROKEN && method.length && method_is_strange(parser)) {
+        if (after == count) /* perhaps only the beginning of it */
+            return check_size(H1_MORE, limits, bytes, count);
+        if (bytes[after] == ' ')
+            parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, after);
+    }
     return parsed == H1_DONE ? fill_request(parser, method, bytes) : parsed;
 }
 
@@ -464,6 +470,16 @@ static bool never_has_body(uint32_t status)
     return status < 200 || status == 204 || status == 304;
 }
 
+static bool reason_is_text(weir_string reason)
+{
+    for (size_t i = 0; i < reason.length; i++) {
+        uint8_t c = (uint8_t)reason.bytes[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
 enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bool no_body,
                                  const uint8_t *bytes, size_t count, const struct h1_head **result)
 {
@@ -472,7 +488,8 @@ enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bo
     *result = head;
     if (parsed != H1_DONE)
         return parsed;
-    if (!version_is_ours(parser) || parser->status_code < 100 || parser->status_code > 599)
+    if (!version_is_ours(parser) || parser->status_code < 100 || parser->status_code > 599 ||
+        !reason_is_text(collected.reason))
         return broken(WEIR_MALFORMED);
     fill_common(parser, bytes);
     head->head.status = parser->status_code;
@@ -537,6 +554,8 @@ enum h1_parsed h1_parse_trailers(llhttp_t *parser, const weir_limits *limits, co
     if (rc != HPE_PAUSED || collected.folded)
         return broken(WEIR_MALFORMED);
     collected.result.consumed = (size_t)(llhttp_get_error_pos(parser) - (const char *)bytes);
+    if (collected.result.consumed > limits->header_bytes)
+        return broken(WEIR_HEAD_TOO_LARGE);
     collected.result.head = (weir_head){
         .size = sizeof(weir_head), .fields = collected.result.fields, .count = collected.count};
     return H1_DONE;
