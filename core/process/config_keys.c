@@ -55,8 +55,7 @@ TEXT(account_type, "NAME or number", .mistake = value_account_mistake);
 TEXT(path_type, "PATH", .mistake = value_path_mistake, .is_path = true);
 TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
 TEXT(template_type, "text with {status}, {reason} and {text}", .store = store_answer);
-TEXT(log_format_type, "common, combined, json, or text with {fields}", .store = store_log_format,
-     .words = store_log_formats);
+TEXT(log_format_type, "common, combined, json, or text with {fields}");
 TEXT(mode_type, "octal digits such as 0660", .store = store_mode);
 TEXT(ports_type, "PORT or PORT-PORT", .store = store_ports);
 TEXT(allowed_type, "networks", .store = store_allowed, .words = network_words);
@@ -128,7 +127,7 @@ static const struct schema_type groups_type = {
 static const struct schema_key access_log_keys[] = {
     {.name = "format",
      .type = &log_format_type,
-     .offset = AT(access_log),
+     .offset = AT(access_log.format),
      .standard = "common",
      .help = "How a line is written."},
     {.name = "file",

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/base/access_format.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
 #include "core/io/network.h"
@@ -40,9 +39,7 @@ const char *store_mode(weir_string text, void *into, struct arena *arena)
     return NULL;
 }
 
-/* --- templates */
-
-const char *const store_log_formats[] = {"common", "combined", "json", NULL};
+/* --- the body of answers */
 
 static char *copy_text(weir_string text, struct arena *arena)
 {
@@ -50,32 +47,6 @@ static char *copy_text(weir_string text, struct arena *arena)
     memcpy(copy, text.bytes, text.length);
     copy[text.length] = 0;
     return copy;
-}
-
-/* What is wrong with a part of a text; known words that it may mean, or none. */
-static const char *wrong_part(weir_string part, const char *what, const struct nearest *nearest,
-                              struct arena *arena)
-{
-    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
-    weir_string mistake = arena_format(arena, "is wrong: \"%s\" %s%s", value_show(part, shown),
-                                       what, nearest_hint(nearest, hint));
-    return copy_text(mistake, arena);
-}
-
-const char *store_log_format(weir_string text, void *into, struct arena *arena)
-{
-    struct access_log_config *config = into;
-    struct access_mistake mistake;
-    config->compiled = access_format_compile(text, arena, &mistake);
-    config->format = copy_text(text, arena);
-    if (config->compiled)
-        return NULL;
-    if (string_equal(mistake.part, text))
-        return mistake.what;
-    struct nearest nearest = nearest_to(mistake.part);
-    for (uint32_t i = 0; mistake.unknown_field && access_field_name(i); i++)
-        nearest_consider(&nearest, access_field_name(i));
-    return wrong_part(mistake.part, mistake.what, &nearest, arena);
 }
 
 /* The length of "{word}" there; 0: none begins there, as other braces do in style sheets. */
@@ -92,13 +63,17 @@ static size_t placeholder_length(weir_string text, size_t at)
 static const char *placeholder_mistake(weir_string word, struct arena *arena)
 {
     static const char *const known[] = {"status", "reason", "text"};
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
     struct nearest nearest = nearest_to(word);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (string_equal(word, string_of(known[i])))
             return NULL;
         nearest_consider(&nearest, known[i]);
     }
-    return wrong_part(word, "is not one of {status}, {reason} and {text}", &nearest, arena);
+    weir_string mistake =
+        arena_format(arena, "has {%s}, which is not {status}, {reason} or {text}%s",
+                     value_show(word, shown), nearest_hint(&nearest, hint));
+    return copy_text(mistake, arena);
 }
 
 const char *store_answer(weir_string text, void *into, struct arena *arena)

@@ -10,8 +10,6 @@
 
 /* uint32_t: "0660" */
 const char *store_mode(weir_string text, void *into, struct arena *arena);
-/* struct access_log_config: "json", or a template */
-const char *store_log_format(weir_string text, void *into, struct arena *arena);
 /* char *: the body of weir's own answers */
 const char *store_answer(weir_string text, void *into, struct arena *arena);
 /* One more for a struct port_set: "443", "8000-8999" */
@@ -20,7 +18,5 @@ const char *store_ports(weir_string text, void *into, struct arena *arena);
  * leads to a denied network through a translator is denied too, and nothing is allowed so. */
 const char *store_allowed(weir_string text, void *into, struct arena *arena);
 const char *store_denied(weir_string text, void *into, struct arena *arena);
-
-extern const char *const store_log_formats[]; /* that have a name, ended by NULL */
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/process/config.h"
+#include "core/process/config_json_schema.h"
 #include "core/process/options.h"
 #include "core/process/process.h"
 
@@ -46,8 +47,15 @@ int main(int count, char **arguments)
     case OPTIONS_VERSION:
         printf("weir %s\n", WEIR_VERSION);
         return EXIT_STOPPED;
+    case OPTIONS_SCHEMA:
+        config_print_json_schema(stdout);
+        return EXIT_STOPPED;
     case OPTIONS_CHECK:
         return check(&options);
+    case OPTIONS_RELOAD:
+    case OPTIONS_STATUS:
+        fprintf(stderr, "weir: a running weir cannot be asked in this version\n");
+        return EXIT_FAILED;
     case OPTIONS_RUN:
         break;
     }

@@ -7,9 +7,12 @@
 #include "core/base/string.h"
 #include "core/process/nearest.h"
 
+struct command;
+
 struct parser {
     char *const *next, *const *end; /* arguments not looked at yet */
     struct options *options;
+    const struct command *command; /* NULL: none so far */
     char *mistake;
 };
 
@@ -84,6 +87,12 @@ static bool take_upstream(struct parser *parser, const struct option *option, co
     return true;
 }
 
+static bool take_open(struct parser *parser, const struct option *option, const char *value)
+{
+    parser->options->open = true;
+    return true;
+}
+
 static bool take_version(struct parser *parser, const struct option *option, const char *value)
 {
     parser->options->command = OPTIONS_VERSION;
@@ -97,7 +106,8 @@ static bool take_help(struct parser *parser, const struct option *option, const 
 }
 
 static const struct option known[] = {
-    {'l', "--listen", "ADDR:PORT", "listen there; may be repeated", take_listen},
+    {'l', "--listen", "ADDR:PORT", "listen there, or at unix:PATH; may be repeated", take_listen},
+    {0, "--open", NULL, "let anybody use listeners that others can reach", take_open},
     {'c', "--config", "FILE", "read the configuration from this YAML file", take_config},
     {'w', "--workers", "N", "serve with that many threads; auto: one per CPU", take_workers},
     {'u', "--upstream", "HOST:PORT", "send every request there: a reverse proxy", take_upstream},
@@ -148,23 +158,53 @@ static bool parse_option(struct parser *parser, const char *argument)
     return option->take(parser, option, value);
 }
 
-static bool parse_word(struct parser *parser, const char *word)
+static const struct command {
+    const char *name;
+    enum options_command command;
+    bool needs_file;
+    const char *help;
+} commands[] = {
+    {"check", OPTIONS_CHECK, true, "say what is wrong with a configuration and exit"},
+    {"reload", OPTIONS_RELOAD, true, "tell a running weir to read its configuration again"},
+    {"status", OPTIONS_STATUS, true, "ask a running weir how it is"},
+    {"schema", OPTIONS_SCHEMA, false, "print the JSON Schema of configurations"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static bool unknown_command(struct parser *parser, const char *word)
 {
     char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
     struct nearest nearest = nearest_to(string_of(word));
-    nearest_consider(&nearest, "check");
-    if (strcmp(word, "check") != 0)
-        return fail(parser, "unknown command \"%s\"%s", value_show(string_of(word), shown),
-                    nearest.best ? nearest_hint(&nearest, hint) : "; a file is given with -c FILE");
+    for (int i = 0; i < COMMANDS; i++)
+        nearest_consider(&nearest, commands[i].name);
+    return fail(parser, "unknown command \"%s\"%s", value_show(string_of(word), shown),
+                nearest.best ? nearest_hint(&nearest, hint) : "; a file is given with -c FILE");
+}
+
+/* What --help and --version stand for is not changed by what follows. */
+static bool parse_word(struct parser *parser, const char *word)
+{
+    const struct command *command = commands;
+    while (command < commands + COMMANDS && strcmp(word, command->name) != 0)
+        command++;
+    if (command == commands + COMMANDS)
+        return unknown_command(parser, word);
+    if (parser->command && parser->command != command)
+        return fail(parser, "%s and %s are two commands; only one can be done",
+                    parser->command->name, command->name);
+    parser->command = command;
     if (parser->options->command == OPTIONS_RUN)
-        parser->options->command = OPTIONS_CHECK;
+        parser->options->command = command->command;
     return true;
 }
 
 bool options_parse(int count, char *const *arguments, struct options *options,
                    char mistake[OPTIONS_MISTAKE_BYTES])
 {
-    struct parser parser = {arguments + (count > 0), arguments + count, options, mistake};
+    struct parser parser = {.next = arguments + (count > 0),
+                            .end = arguments + count,
+                            .options = options,
+                            .mistake = mistake};
     bool fine = true;
     memset(options, 0, sizeof *options);
     while (fine && parser.next < parser.end) {
@@ -172,8 +212,10 @@ bool options_parse(int count, char *const *arguments, struct options *options,
         fine = argument[0] == '-' && argument[1] ? parse_option(&parser, argument)
                                                  : parse_word(&parser, argument);
     }
-    if (fine && options->command == OPTIONS_CHECK && !options->config_file)
-        return fail(&parser, "check needs a configuration: weir check -c FILE");
+    bool does_command = parser.command && options->command == parser.command->command;
+    if (fine && does_command && parser.command->needs_file && !options->config_file)
+        return fail(&parser, "%s needs a configuration: weir %s -c FILE", parser.command->name,
+                    parser.command->name);
     return fine;
 }
 
@@ -181,10 +223,13 @@ void options_print_help(FILE *stream)
 {
     fputs("weir: a forward proxy for HTTP/1.1\n"
           "\n"
-          "usage: weir [OPTION]...      serve, on 127.0.0.1:3128 when nothing else is said\n"
-          "       weir check -c FILE    say what is wrong with a configuration and exit\n"
-          "\n",
+          "usage: weir [OPTION]...      serve, on 127.0.0.1:3128 when nothing else is said\n",
           stream);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(stream, "       weir %s %-*s%s\n", commands[i].name,
+                (int)(16 - strlen(commands[i].name)), commands[i].needs_file ? "-c FILE" : "",
+                commands[i].help);
+    fputs("\n", stream);
     for (int i = 0; i < KNOWN; i++) {
         const struct option *option = &known[i];
         char letter[] = {option->letter ? '-' : ' ', option->letter ? option->letter : ' ',

@@ -13,7 +13,10 @@ enum { OPTIONS_MISTAKE_BYTES = 256 };
 
 enum options_command {
     OPTIONS_RUN,
-    OPTIONS_CHECK, /* load the configuration, say what is wrong with it, and end */
+    OPTIONS_CHECK,  /* load the configuration, say what is wrong with it, and end */
+    OPTIONS_SCHEMA, /* print the JSON Schema of configurations and end */
+    OPTIONS_RELOAD, /* tell the weir whose configuration it is to read it again */
+    OPTIONS_STATUS, /* ask the weir whose configuration it is how it is */
     OPTIONS_VERSION,
     OPTIONS_HELP,
 };

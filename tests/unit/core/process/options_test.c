@@ -38,6 +38,7 @@ static void test_nothing(void **state)
     assert_null(options.upstream);
     assert_int_equal(options.listener_count, 0);
     assert_false(options.has_workers);
+    assert_false(options.open);
     char *const none[] = {NULL}; /* a program may be started without even its name */
     assert_true(options_parse(0, none, &options, mistake));
     assert_int_equal(options.command, OPTIONS_RUN);
@@ -92,6 +93,27 @@ static void test_commands(void **state)
     assert_int_equal(options.command, OPTIONS_HELP);
     assert_true(parse("--help check"));
     assert_int_equal(options.command, OPTIONS_HELP);
+    assert_true(parse("schema"));
+    assert_int_equal(options.command, OPTIONS_SCHEMA);
+    assert_true(parse("reload -c a.yaml"));
+    assert_int_equal(options.command, OPTIONS_RELOAD);
+    assert_string_equal(options.config_file, "a.yaml");
+    assert_true(parse("-c a.yaml status"));
+    assert_int_equal(options.command, OPTIONS_STATUS);
+    assert_true(parse("check check -c a.yaml"));
+    assert_int_equal(options.command, OPTIONS_CHECK);
+    assert_true(parse("--version reload"));
+    assert_int_equal(options.command, OPTIONS_VERSION);
+}
+
+static void test_listeners_that_others_can_reach(void **state)
+{
+    assert_true(parse("-l 0.0.0.0:3128"));
+    assert_false(options.open);
+    assert_true(parse("-l 0.0.0.0:3128 --open"));
+    assert_true(options.open);
+    assert_true(parse("-l unix:/run/weir.sock"));
+    assert_string_equal(options.listeners[0], "unix:/run/weir.sock");
 }
 
 static void test_mistakes(void **state)
@@ -129,6 +151,15 @@ static void test_mistakes(void **state)
         {"weir.yaml", "unknown command \"weir.yaml\"; a file is given with -c FILE"},
         {"-", "unknown command \"-\"; a file is given with -c FILE"},
         {"check", "check needs a configuration: weir check -c FILE"},
+        {"reload", "reload needs a configuration: weir reload -c FILE"},
+        {"status", "status needs a configuration: weir status -c FILE"},
+        {"relaod -c a", "unknown command \"relaod\"; did you mean \"reload\"?"},
+        {"check -c a status", "check and status are two commands; only one can be done"},
+        {"--open=yes", "--open takes no value"},
+        {"-l unix:weir.sock",
+         "--listen: \"unix:weir.sock\" has no absolute path; write for example "
+         "unix:/run/weir.sock"},
+        {"-l unix:/a -l unix:/a", "--listen: \"unix:/a\" is given twice"},
         {"-x --help", "unknown option \"-x\"; see weir --help"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -177,6 +208,10 @@ static void test_help_names_all(void **state)
                                  "-h, --help",
                                  "--version",
                                  "check -c FILE",
+                                 "reload -c FILE",
+                                 "status -c FILE",
+                                 "weir schema",
+                                 "--open",
                                  "127.0.0.1:3128"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(text, words[i]))
@@ -193,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_everything),
         cmocka_unit_test(test_ways_to_give_a_value),
         cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_listeners_that_others_can_reach),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_no_more_listeners_than_there_is_room),
         cmocka_unit_test(test_a_long_argument_makes_a_short_mistake),
