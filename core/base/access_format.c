@@ -69,13 +69,13 @@ enum { NAMES = sizeof names / sizeof *names };
 #define COMMON "{client} - {user} [{local_time}] \"{request_line}\" {status} {response_bytes}"
 
 static const struct {
-    weir_string name, text;
+    const char *name;
+    weir_string text;
     bool json;
 } known_formats[] = {
-    {WEIR_STRING("common"), WEIR_STRING(COMMON), false},
-    {WEIR_STRING("combined"), WEIR_STRING(COMMON " \"{request:Referer}\" \"{request:User-Agent}\""),
-     false},
-    {WEIR_STRING("json"),
+    {"common", WEIR_STRING(COMMON), false},
+    {"combined", WEIR_STRING(COMMON " \"{request:Referer}\" \"{request:User-Agent}\""), false},
+    {"json",
      WEIR_STRING("{{\"time\":{time},\"id\":{id},\"worker\":{worker},\"client\":{client},"
                  "\"user\":{user},\"method\":{method},\"target\":{target},"
                  "\"authority\":{authority},\"version\":{version},\"status\":{status},"
@@ -87,6 +87,7 @@ static const struct {
                  "\"user_agent\":{request:User-Agent}}}"),
      true},
 };
+enum { FORMATS = sizeof known_formats / sizeof *known_formats };
 
 enum {
     PARTS_MOST = 128,
@@ -206,7 +207,7 @@ static bool compile_name(struct compiler *compiler, weir_string name)
             return true;
         }
     wrong(compiler, name, "is not a field of the access log");
-    compiler->mistake->unknown_field = true;
+    compiler->mistake->meant = ACCESS_MEANT_FIELD;
     return false;
 }
 
@@ -240,8 +241,11 @@ static bool compile_template(struct compiler *compiler)
         if (!(brace ? compile_brace(compiler) : compile_text(compiler)))
             return false;
     }
-    return compiler->fields > 0 ||
-           wrong(compiler, all, "is neither common, combined, json nor a text with {fields}");
+    if (compiler->fields)
+        return true;
+    wrong(compiler, all, "is neither common, combined, json nor a text with {fields}");
+    compiler->mistake->meant = ACCESS_MEANT_FORMAT;
+    return false;
 }
 
 static const struct access_format *finish(const struct compiler *compiler)
@@ -263,8 +267,8 @@ const struct access_format *access_format_compile(weir_string text, struct arena
                                                   struct access_mistake *mistake)
 {
     struct compiler compiler = {.arena = arena, .mistake = mistake, .rest = text};
-    for (size_t i = 0; i < sizeof known_formats / sizeof *known_formats; i++)
-        if (string_equal(text, known_formats[i].name)) {
+    for (size_t i = 0; i < FORMATS; i++)
+        if (string_equal(text, string_of(known_formats[i].name))) {
             compiler.rest = known_formats[i].text;
             compiler.json = known_formats[i].json;
         }
@@ -275,9 +279,11 @@ const struct access_format *access_format_compile(weir_string text, struct arena
     return compile_template(&compiler) ? finish(&compiler) : NULL;
 }
 
-const char *access_field_name(uint32_t index)
+const char *access_known_word(enum access_meant meant, uint32_t index)
 {
-    return index < NAMES ? names[index].name : NULL;
+    if (meant == ACCESS_MEANT_FIELD)
+        return index < NAMES ? names[index].name : NULL;
+    return meant == ACCESS_MEANT_FORMAT && index < FORMATS ? known_formats[index].name : NULL;
 }
 
 /* --- numbers and times: short, so there is always room for them */

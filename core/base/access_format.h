@@ -19,19 +19,22 @@ enum {
 
 struct access_format; /* immutable */
 
+/* What an unknown word may have been meant to be. */
+enum access_meant { ACCESS_MEANT_NOTHING, ACCESS_MEANT_FIELD, ACCESS_MEANT_FORMAT };
+
 /* What is wrong with a format. */
 struct access_mistake {
-    const char *what;   /* to follow `part` in a message */
-    weir_string part;   /* of the text */
-    bool unknown_field; /* `part` is to be a field's name; access_field_name() has those */
+    const char *what; /* to follow `part` in a message */
+    weir_string part; /* of the text */
+    enum access_meant meant;
 };
 
 /* NULL when the text is no format: *mistake says why. Memory comes from the arena. */
 const struct access_format *access_format_compile(weir_string text, struct arena *arena,
                                                   struct access_mistake *mistake);
-/* The names that may stand in braces, NULL behind the last; beside them {request:NAME} and
- * {response:NAME} are the fields of heads. */
-const char *access_field_name(uint32_t index);
+/* The words of that kind, NULL behind the last. Beside the fields that have a name there are those
+ * of heads, {request:NAME} and {response:NAME}. */
+const char *access_known_word(enum access_meant meant, uint32_t index);
 
 /* What one thread remembers of the clock, so that no calendar is asked for every line. Zeroed to
  * begin with. */

@@ -5,27 +5,19 @@
 #include "core/base/string.h"
 #include "core/process/nearest.h"
 
-static void unknown_field(const struct tree_node *node, weir_string name,
-                          struct config_errors *errors)
-{
-    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
-    struct nearest nearest = nearest_to(name);
-    for (uint32_t i = 0; access_field_name(i); i++)
-        nearest_consider(&nearest, access_field_name(i));
-    tree_mistake(errors, node, "{%s} is not a field of the access log%s", value_show(name, shown),
-                 nearest_hint(&nearest, hint));
-}
-
 static void report(const struct tree_node *node, const struct access_mistake *mistake,
                    struct config_errors *errors)
 {
-    char shown[VALUE_TEXT_BYTES];
-    if (node->secret)
+    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = nearest_to(mistake->part);
+    if (node->secret) {
         tree_mistake(errors, node, "is no format of the access log");
-    else if (mistake->unknown_field)
-        unknown_field(node, mistake->part, errors);
-    else
-        tree_mistake(errors, node, "\"%s\" %s", value_show(mistake->part, shown), mistake->what);
+        return;
+    }
+    for (uint32_t i = 0; access_known_word(mistake->meant, i); i++)
+        nearest_consider(&nearest, access_known_word(mistake->meant, i));
+    tree_mistake(errors, node, "\"%s\" %s%s", value_show(mistake->part, shown), mistake->what,
+                 nearest_hint(&nearest, hint));
 }
 
 void config_access_log(struct access_log_config *log, const struct tree_node *root,

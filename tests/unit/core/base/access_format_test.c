@@ -207,10 +207,12 @@ static void fields_of_templates(void **state)
         snprintf(expected, sizeof expected, "<%s>", fields[i].empty);
         renders(text, &none, expected);
         if (!strchr(fields[i].name, ':'))
-            assert_string_equal(access_field_name(known++), fields[i].name);
+            assert_string_equal(access_known_word(ACCESS_MEANT_FIELD, known++), fields[i].name);
     }
-    assert_null(access_field_name(known));
-    assert_null(access_field_name(UINT32_MAX));
+    assert_null(access_known_word(ACCESS_MEANT_FIELD, known));
+    assert_string_equal(access_known_word(ACCESS_MEANT_FORMAT, 2), "json");
+    assert_null(access_known_word(ACCESS_MEANT_FORMAT, 3));
+    assert_null(access_known_word(ACCESS_MEANT_NOTHING, 0));
 }
 
 static void who_answered(void **state)
@@ -374,41 +376,46 @@ static void the_clock_remembers_nothing_wrong(void **state)
     }
 }
 
-static void mistake_is(const char *text, const char *part, const char *what, bool unknown_field)
+static void mistake_is(const char *text, const char *part, const char *what,
+                       enum access_meant meant)
 {
     struct access_mistake mistake = {0};
     assert_null(access_format_compile(string_of(text), &arena, &mistake));
     assert_string_equal(mistake.what, what);
     assert_int_equal(mistake.part.length, strlen(part));
     assert_memory_equal(mistake.part.bytes, part, strlen(part));
-    assert_int_equal(mistake.unknown_field, unknown_field);
+    assert_int_equal(mistake.meant, meant);
 }
 
 static void mistakes(void **state)
 {
     static const char no_field[] = "is not a field of the access log";
     static const char no_format[] = "is neither common, combined, json nor a text with {fields}";
-    mistake_is("{stauts}", "stauts", no_field, true);
-    mistake_is("{client} {Status}", "Status", no_field, true);
-    mistake_is("{}", "", no_field, true);
-    mistake_is("{ status }", " status ", no_field, true);
-    mistake_is("{request}", "request", no_field, true);
-    mistake_is("", "", no_format, false);
-    mistake_is("jsno", "jsno", no_format, false);
-    mistake_is("JSON", "JSON", no_format, false);
-    mistake_is("{{status}}", "{{status}}", no_format, false);
+    mistake_is("{stauts}", "stauts", no_field, ACCESS_MEANT_FIELD);
+    mistake_is("{client} {Status}", "Status", no_field, ACCESS_MEANT_FIELD);
+    mistake_is("{}", "", no_field, ACCESS_MEANT_FIELD);
+    mistake_is("{ status }", " status ", no_field, ACCESS_MEANT_FIELD);
+    mistake_is("{request}", "request", no_field, ACCESS_MEANT_FIELD);
+    mistake_is("", "", no_format, ACCESS_MEANT_FORMAT);
+    mistake_is("jsno", "jsno", no_format, ACCESS_MEANT_FORMAT);
+    mistake_is("JSON", "JSON", no_format, ACCESS_MEANT_FORMAT);
+    mistake_is("{{status}}", "{{status}}", no_format, ACCESS_MEANT_FORMAT);
     mistake_is("{status} {client", "{client", "begins with { that nothing closes; {{ is a brace",
-               false);
-    mistake_is("{status} } x", "} x", "begins with } that closes nothing; }} is a brace", false);
-    mistake_is("a\nb {status}", "a\nb ", "has a control character, or is not UTF-8", false);
-    mistake_is("{status} \xff", " \xff", "has a control character, or is not UTF-8", false);
-    mistake_is("{request:}", "request:", "does not name a field that a head can have", false);
+               ACCESS_MEANT_NOTHING);
+    mistake_is("{status} } x", "} x", "begins with } that closes nothing; }} is a brace",
+               ACCESS_MEANT_NOTHING);
+    mistake_is("a\nb {status}", "a\nb ", "has a control character, or is not UTF-8",
+               ACCESS_MEANT_NOTHING);
+    mistake_is("{status} \xff", " \xff", "has a control character, or is not UTF-8",
+               ACCESS_MEANT_NOTHING);
+    mistake_is("{request:}", "request:", "does not name a field that a head can have",
+               ACCESS_MEANT_NOTHING);
     mistake_is("{response:A B}", "response:A B", "does not name a field that a head can have",
-               false);
+               ACCESS_MEANT_NOTHING);
     mistake_is("{request:proxy-authorization}", "request:proxy-authorization",
-               "is a secret; {user} is who it belongs to", false);
+               "is a secret; {user} is who it belongs to", ACCESS_MEANT_NOTHING);
     mistake_is("{request:Authorization}", "request:Authorization",
-               "is a secret; {user} is who it belongs to", false);
+               "is a secret; {user} is who it belongs to", ACCESS_MEANT_NOTHING);
 }
 
 static void formats_are_bounded(void **state)
