@@ -47,10 +47,9 @@ bool access_lines_wanted(struct access_lines *lines, uint32_t sample, bool faile
 static struct access_batch *begin_batch(struct access_lines *lines)
 {
     struct worker *worker = lines->worker;
-    struct access_batch *batch = memory_allocate(sizeof *batch);
-    batch->next = NULL;
-    batch->worker = worker;
-    batch->lines = batch->length = 0;
+    struct access_batch *batch =
+        memory_allocate(sizeof *batch + ACCESS_BATCH_BYTES + ACCESS_LINE_BYTES);
+    *batch = (struct access_batch){.worker = worker};
     wheel_set(worker->wheel, &lines->flush, loop_now_ms(worker->loop) + FLUSH_MS);
     return batch;
 }
@@ -74,5 +73,5 @@ void access_lines_flush(struct access_lines *lines)
     if (!batch)
         return;
     lines->batch = NULL;
-    lines->hand(lines->user, batch);
+    lines->hand(lines->user, memory_resize(batch, sizeof *batch + batch->length));
 }

@@ -11,11 +11,12 @@ enum { ACCESS_BATCH_BYTES = 32768 };
 
 /* Whole lines. Whoever it is handed to frees it (memory_free). */
 struct access_batch {
-    struct access_batch *next; /* the new owner's */
     struct worker *worker;
+    struct access_batch *next; /* the taker's own */
+    void *taker;               /* likewise */
     uint32_t lines;
     uint32_t length;
-    char bytes[ACCESS_BATCH_BYTES + ACCESS_LINE_BYTES];
+    char bytes[];
 };
 
 struct access_lines;

@@ -107,6 +107,15 @@ static struct snapshot_use *use_of(void *user, uint32_t worker)
     return generation_use(process->generation, worker);
 }
 
+static void collect_access_lines(struct process *process)
+{
+    process->access = access_writer_new(process->own->loop);
+    for (uint32_t i = 0; i < process->crew.count; i++) {
+        struct worker *worker = process->crew.members[i].worker;
+        worker->access_lines = access_lines_new(worker, access_writer_take, process->access);
+    }
+}
+
 static bool make_workers(struct process *process)
 {
     uint32_t count = process->generation->snapshot->workers;
@@ -151,6 +160,7 @@ static void watch_signals(struct process *process)
     loop_on_signal(loop, SIGTERM, on_stop_signal, process);
     loop_on_signal(loop, SIGINT, on_stop_signal, process);
     loop_on_signal(loop, SIGHUP, on_reload_signal, process);
+    loop_on_signal(loop, SIGUSR1, access_writer_reopen, process->access);
 }
 
 static void announce(struct process *process)
@@ -167,6 +177,9 @@ static bool start(struct process *process)
     if (!make_workers(process) || !open_places(process))
         return false;
     hand_over_places(process);
+    collect_access_lines(process);
+    if (!access_writer_open(process->access, &process->generation->snapshot->access_log))
+        return false;
     watch_signals(process);
     return crew_start(&process->crew);
 }
@@ -185,6 +198,7 @@ static void report(const struct process *process)
 
 static void join_and_free(struct process *process)
 {
+    access_writer_free(process->access);
     report(process);
     crew_free(&process->crew);
     wheel_clear(&process->drain_limit);

@@ -4,6 +4,7 @@
 
 #include "core/base/worker.h"
 #include "core/io/wheel.h"
+#include "core/process/access_writer.h"
 #include "core/process/crew.h"
 #include "core/process/generation.h"
 #include "core/process/options.h"
@@ -19,6 +20,7 @@ struct process {
     struct generation *generation; /* in force */
     struct places places;
     struct crew crew;
+    struct access_writer *access; /* the access log's file */
     struct worker *own; /* the main thread is a worker too: for signals and the admin's clients */
     bool draining;
     struct wheel_entry drain_limit;

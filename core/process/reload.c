@@ -136,6 +136,7 @@ static bool reload(struct process *process, char **mistakes)
     warn_of_restart(process, before->snapshot); /* it may be gone afterwards */
     log_set_level(generation->snapshot->log_level);
     put_in_force(process);
+    access_writer_open(process->access, &generation->snapshot->access_log);
     return true;
 }
 

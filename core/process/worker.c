@@ -5,6 +5,7 @@
 #include "core/base/snapshot.h"
 #include "core/connection/connection.h"
 #include "core/edge/listener.h"
+#include "core/exchange/access_lines.h"
 #include "core/exchange/exchange.h"
 #include "core/io/dns.h"
 #include "core/io/loop.h"
@@ -22,7 +23,8 @@ static void look(struct wheel_entry *entry)
 {
     struct worker_object *object = CONTAINER(entry, struct worker_object, look);
     struct worker *worker = &object->worker;
-    if (!link_alone(&worker->connections)) {
+    bool exchanges = metric_read(&worker->metrics, METRIC_EXCHANGES_OPEN) != 0;
+    if (!link_alone(&worker->connections) || exchanges) {
         wheel_set(worker->wheel, entry, loop_now_ms(worker->loop) + DRAIN_LOOK_MS);
         return;
     }
@@ -55,6 +57,7 @@ struct worker *worker_new(struct snapshot_use *use, uint32_t index)
 void worker_run(struct worker *worker)
 {
     loop_run(worker->loop);
+    access_lines_flush(worker->access_lines);
     exchange_worker_deinit(worker);
     pool_free(worker->pool);
     edge_free(worker);
@@ -66,6 +69,7 @@ void worker_run(struct worker *worker)
 void worker_free(struct worker *worker)
 {
     loop_free(worker->loop);
+    access_lines_free(worker->access_lines);
     memory_free(worker);
 }
 
