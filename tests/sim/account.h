@@ -1,4 +1,4 @@
-/* tests/sim/account.h - the exchanges of this run: what was sent, what arrived, and what that proves */
+/* tests/sim/account.h - the exchanges of this run: what was sent, and what arrived */
 #ifndef TESTS_SIM_ACCOUNT_H
 #define TESTS_SIM_ACCOUNT_H
 

@@ -30,8 +30,9 @@ static struct {
     struct loop *loop;
     struct address proxy;
     struct client *all;
-    uint32_t active;
-    void (*on_over)(void *user);
+    uint32_t count;
+    bool last_has_begun;
+    void (*on_last)(void *user);
     void *user;
 } clients;
 
@@ -103,8 +104,6 @@ static void excuse(struct plan *plan)
 static void drop_next(struct client *client)
 {
     excuse(client->next);
-    if (client->next)
-        client->next->over = true;
     client->next = NULL;
 }
 
@@ -112,8 +111,8 @@ static void drop_next(struct client *client)
 static bool fail(struct client *client)
 {
     struct plan *plan = client->peer.plan;
-    bool is_planned = plan->fault == CLIENT_RESETS || plan->fault == CLIENT_LEAVES ||
-                      plan->fault == CLIENT_HANGS;
+    bool is_planned =
+        plan->fault == CLIENT_RESETS || plan->fault == CLIENT_LEAVES || plan->fault == CLIENT_HANGS;
     if (!is_planned || client->peer.moved < plan->fault_at || client->peer.hangs)
         return false;
     excuse(plan);
@@ -144,8 +143,14 @@ static void write_some(struct client *client)
 
 static bool is_good_failure(const struct plan *plan, uint32_t status)
 {
-    return plan->may_fail && (status == 502 || status == 504 ||
-                              (status == 408 && plan->fault == CLIENT_HANGS));
+    bool waits =
+        plan->fault == ORIGIN_SILENT || plan->fault == ORIGIN_HANGS || plan->fault == CLIENT_HANGS;
+    if (plan->fault == HOST_FAILS)
+        return status == plan->host->failure;
+    if (!plan->may_fail)
+        return false;
+    return status == 502 || (status == 504 && waits) ||
+           (status == 408 && plan->fault == CLIENT_HANGS);
 }
 
 static void on_head(struct client *client)
@@ -164,12 +169,13 @@ static void on_head(struct client *client)
         violated(OWN_ANSWER, plan->number, "the answer is that of exchange %s", number);
     if (!client->from_origin && !is_good_failure(plan, client->status))
         violated(NO_SPURIOUS_FAILURE, plan->number, "weir answered with %u", client->status);
-    const char *wrong = number[0] ? plan_check_head(plan, RESPONSE, reader->line.bytes,
-                                                    reader->line.length) : NULL;
+    const char *wrong =
+        number[0] ? plan_check_head(plan, RESPONSE, reader->line.bytes, reader->line.length) : NULL;
     if (wrong)
         violated(FIELDS_KEPT, plan->number, "%s:\n%s", wrong, reader->line.bytes);
     enum delivery delivery = reader_delivery(reader, false, &length);
-    if ((!strcmp(plan->method, "HEAD") && client->status != 408) || client->status == 204 || client->status == 304)
+    if ((!strcmp(plan->method, "HEAD") && client->status != 408) || client->status == 204 ||
+        client->status == 304)
         delivery = BODY_NONE;
     if (plan->tunnel && client->status == 200)
         delivery = BODY_UNTIL_CLOSE;
@@ -297,8 +303,8 @@ static const struct endpoint_events client_events = {
 static void connect_to_proxy(struct client *client)
 {
     address_set_port(&client->address, (uint16_t)(1024 + client->connections++ % 60000));
-    client->peer.end = network_connect(clients.loop, &clients.proxy, &client->address,
-                                       &client_events, client);
+    client->peer.end =
+        network_connect(clients.loop, &clients.proxy, &client->address, &client_events, client);
     happened("client connects", client->peer.end->number, client->peer.plan->number);
 }
 
@@ -327,7 +333,6 @@ static void finish(struct client *client)
 {
     struct peer *peer = &client->peer;
     happened("client ends exchange", peer->plan->number, client->status);
-    peer->plan->over = true;
     if (peer->plan->tunnel && peer->end)
         peer_leave(peer);
     peer->plan = NULL;
@@ -345,12 +350,25 @@ static void finish(struct client *client)
     }
 }
 
+/* There is nothing more to ask for. */
 static void retire(struct client *client)
 {
     if (client->peer.end)
         peer_leave(&client->peer);
-    if (--clients.active == 0)
-        clients.on_over(clients.user);
+    if (!clients.last_has_begun)
+        clients.on_last(clients.user);
+    clients.last_has_begun = true;
+}
+
+void clients_excuse_unread(void)
+{
+    for (uint32_t i = 0; i < clients.count; i++) {
+        struct client *client = &clients.all[i];
+        const struct peer *peer = &client->peer;
+        if (peer->plan && peer->end && peer->written == peer->end->other->count)
+            excuse(peer->plan);
+        excuse(client->next);
+    }
 }
 
 static void fire_act(struct event *event)
@@ -362,7 +380,7 @@ static void fire_act(struct event *event)
         return;
     }
     client->next = NULL;
-    if (plan || (plan = account_next()))
+    if (!clients.last_has_begun && (plan || (plan = account_next()))) /* else nobody listens */
         begin(client, plan);
     else
         retire(client);
@@ -376,13 +394,14 @@ static void fire_too_long(struct event *event)
 }
 
 void clients_start(struct loop *loop, const struct address *proxy, uint32_t count,
-                   void (*on_over)(void *user), void *user)
+                   void (*on_last)(void *user), void *user)
 {
     clients.loop = loop;
     clients.proxy = *proxy;
     clients.all = memory_zeroed(count * sizeof *clients.all);
-    clients.active = count;
-    clients.on_over = on_over;
+    clients.count = count;
+    clients.last_has_begun = false;
+    clients.on_last = on_last;
     clients.user = user;
     for (uint32_t i = 0; i < count; i++) {
         struct client *client = &clients.all[i];

@@ -5,10 +5,12 @@
 #include "core/io/address.h"
 #include "core/io/loop.h"
 
-/* Starts so many clients of the proxy at this address. When all exchanges are over and all their
- * connections closed, on_over() is called once. */
+/* Starts so many clients of the proxy at this address. on_last() is called once, when all exchanges
+ * have begun. */
 void clients_start(struct loop *loop, const struct address *proxy, uint32_t count,
-                   void (*on_over)(void *user), void *user);
+                   void (*on_last)(void *user), void *user);
+/* Weir drains: what it has not read anything of it need not answer. */
+void clients_excuse_unread(void);
 void clients_free(void);
 
 #endif

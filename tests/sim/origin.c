@@ -16,7 +16,7 @@ struct origin {
     struct plan *coming; /* its request was written by weir, and not read yet */
     uint32_t served;
     uint32_t head_length; /* of the answer's head */
-    bool finished; /* said that it will send no more; waits for the other side's end */
+    bool finished;        /* said that it will send no more; waits for the other side's end */
 };
 
 static void forget(struct origin *origin)
@@ -63,8 +63,8 @@ static void go(struct origin *origin)
 static bool fail(struct origin *origin)
 {
     struct plan *plan = origin->peer.plan;
-    bool is_planned = plan->fault == ORIGIN_RESETS || plan->fault == ORIGIN_LEAVES ||
-                      plan->fault == ORIGIN_HANGS;
+    bool is_planned =
+        plan->fault == ORIGIN_RESETS || plan->fault == ORIGIN_LEAVES || plan->fault == ORIGIN_HANGS;
     if (!is_planned || origin->peer.moved < plan->fault_at || origin->peer.hangs ||
         (plan->ways[RESPONSE].ended && !plan->tunnel))
         return false;
@@ -195,8 +195,9 @@ static bool on_head(struct origin *origin)
     uint64_t length;
     reader_field(reader, "X-Number", number);
     struct plan *plan = account_find(strtoull(number, NULL, 10));
-    const char *wrong = plan ? plan_check_head(plan, REQUEST, reader->line.bytes,
-                                                   reader->line.length) : "it has no number";
+    const char *wrong =
+        plan ? plan_check_head(plan, REQUEST, reader->line.bytes, reader->line.length)
+             : "it has no number";
     if (wrong)
         violated(FIELDS_KEPT, plan ? plan->number : 0, "%s:\n%s", wrong, reader->line.bytes);
     if (origin->finished) { /* closed it while idle */
@@ -248,8 +249,7 @@ static bool on_complete(struct origin *origin, size_t left)
     bool answered = origin->peer.writing && writer_done(&origin->peer.writer) && !origin->finished;
     if (left && !answered)
         violated(BYTES_EXACT, plan->number, "%zu bytes follow the request", left);
-    account_arrive(plan, REQUEST,
-                   in->delivery == BODY_CHUNKED ? &origin->peer.reader.line : NULL);
+    account_arrive(plan, REQUEST, in->delivery == BODY_CHUNKED ? &origin->peer.reader.line : NULL);
     if (answered)
         become_idle(origin);
     else if (!lose_answer(origin))

@@ -12,9 +12,9 @@ struct peer {
     struct event act;    /* the next thing to write, or to begin */
     struct event resume; /* a stall is over */
     enum way out;        /* what this side sends */
-    bool writing; /* `writer` is in use */
+    bool writing;        /* `writer` is in use */
     bool hangs;
-    bool stalled; /* once per exchange is enough */
+    bool stalled;            /* once per exchange is enough */
     uint64_t moved, written; /* bytes for this exchange: read and written; written */
 };
 

@@ -9,15 +9,15 @@
 enum { TUNNEL_PORTS_FROM = 10000, TUNNEL_PORTS = 50000 };
 
 static const struct host hosts[] = {
-    {"alpha.sim", "10.0.0.1", NULL, REACH_ACCEPTS, REACH_REFUSES},
-    {"beta.sim", "10.0.0.2", "fd00::2", REACH_ACCEPTS, REACH_ACCEPTS},
-    {"gamma.sim", "10.0.0.3", "fd00::3", REACH_ACCEPTS, REACH_REFUSES},
-    {"delta.sim", "10.0.0.4", "fd00::4", REACH_ACCEPTS, REACH_SILENT},
-    {"10.0.0.5", "10.0.0.5", NULL, REACH_ACCEPTS, REACH_REFUSES},
-    {"[fd00::6]", NULL, "fd00::6", REACH_REFUSES, REACH_ACCEPTS},
-    {"refused.sim", "10.0.0.7", NULL, REACH_REFUSES, REACH_REFUSES},
-    {"silent.sim", "10.0.0.8", "fd00::8", REACH_SILENT, REACH_SILENT},
-    {"nowhere.sim", NULL, NULL, REACH_REFUSES, REACH_REFUSES},
+    {"alpha.sim", "10.0.0.1", NULL, REACH_ACCEPTS, REACH_REFUSES, 0},
+    {"beta.sim", "10.0.0.2", "fd00::2", REACH_ACCEPTS, REACH_ACCEPTS, 0},
+    {"gamma.sim", "10.0.0.3", "fd00::3", REACH_ACCEPTS, REACH_REFUSES, 0},
+    {"delta.sim", "10.0.0.4", "fd00::4", REACH_ACCEPTS, REACH_SILENT, 0},
+    {"10.0.0.5", "10.0.0.5", NULL, REACH_ACCEPTS, REACH_REFUSES, 0},
+    {"[fd00::6]", NULL, "fd00::6", REACH_REFUSES, REACH_ACCEPTS, 0},
+    {"refused.sim", "10.0.0.7", NULL, REACH_REFUSES, REACH_REFUSES, 502},
+    {"silent.sim", "10.0.0.8", "fd00::8", REACH_SILENT, REACH_SILENT, 504},
+    {"nowhere.sim", NULL, NULL, REACH_REFUSES, REACH_REFUSES, 502},
 };
 enum { HOSTS = sizeof hosts / sizeof *hosts, GOOD_HOSTS = 6 };
 
@@ -28,13 +28,13 @@ static uint64_t pick(struct dice *dice, uint64_t count)
 
 /* --- the plan */
 
-/* Mostly small; one in 200 is up to 1 MiB. */
+/* Mostly small; one in 70 is up to 1 MiB. */
 static uint32_t some_length(struct dice *dice)
 {
     uint64_t kind = pick(dice, 1000);
-    if (kind < 5)
+    if (kind < 14)
         return (uint32_t)pick(dice, 1 << 20);
-    return (uint32_t)dice_size(dice, kind < 40 ? 65536 : 4096) - (kind % 2);
+    return (uint32_t)dice_size(dice, kind < 60 ? 65536 : 4096) - (kind % 2);
 }
 
 static void plan_way(struct direction *way, struct dice *dice)
@@ -195,8 +195,9 @@ static void add_path(const struct plan *plan, struct text *text)
 /* Fields between the two ends: names, order, case, and duplicates are to be kept. */
 static void add_fields(const struct plan *plan, enum way way, struct text *text)
 {
-    static const char *const names[] = {"Accept", "X-Sim", "x-sim", "COOKIE", "Set-Cookie",
-                                        "X-MiXeD-cAsE", "Cache-Control", "ETag", "a", "Accept"};
+    static const char *const names[] = {"Accept",     "X-Sim",        "x-sim",         "COOKIE",
+                                        "Set-Cookie", "X-MiXeD-cAsE", "Cache-Control", "ETag",
+                                        "a",          "Accept"};
     struct dice dice = dice_for(plan, way, 2);
     text_add(text, "X-Number: %" PRIu64 "\r\n", plan->number);
     for (uint64_t left = pick(&dice, 8); left; left--) {
@@ -214,8 +215,7 @@ static void add_framing(const struct plan *plan, enum way way, struct text *text
     if (direction->delivery == BODY_CHUNKED)
         text_add(text, "Transfer-Encoding: chunked\r\n");
     if (plan->number % 3 == 0)
-        text_add(text, "Connection: %sX-Hop\r\nX-Hop: 1\r\n",
-                 plan->closes[way] ? "close, " : "");
+        text_add(text, "Connection: %sX-Hop\r\nX-Hop: 1\r\n", plan->closes[way] ? "close, " : "");
     else if (plan->closes[way])
         text_add(text, "Connection: close\r\n");
 }
@@ -227,12 +227,10 @@ static void add_authority(const struct plan *plan, struct text *text)
         text_add(text, ":%u", plan->port);
 }
 
-static void add_start_line(const struct plan *plan, enum way way, bool at_client,
-                           struct text *text)
+static void add_start_line(const struct plan *plan, enum way way, bool at_client, struct text *text)
 {
     if (way == RESPONSE) {
-        text_add(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", plan->status,
-                 plan->number % 100);
+        text_add(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", plan->status, plan->number % 100);
         return;
     }
     text_add(text, "%s ", plan->method);
@@ -266,8 +264,7 @@ void plan_head(const struct plan *plan, enum way way, struct text *text)
     text_add(text, "\r\n");
 }
 
-const char *plan_check_head(const struct plan *plan, enum way way, const char *head,
-                            size_t length)
+const char *plan_check_head(const struct plan *plan, enum way way, const char *head, size_t length)
 {
     struct text expected = {.length = 0};
     add_start_line(plan, way, false, &expected);

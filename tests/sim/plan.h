@@ -30,6 +30,7 @@ struct host {
     const char *name; /* as in a URL */
     const char *v4, *v6;
     enum reach v4_reach, v6_reach;
+    uint16_t failure; /* what weir answers when nobody can be reached; 0: somebody can */
 };
 
 /* One direction. Bytes are those of the body or tunnel. */
@@ -39,7 +40,7 @@ struct direction {
     bool trailers;
     uint32_t stall_at; /* the receiver does not read for a while after so many bytes */
     uint64_t sent, received;
-    uint32_t buffers; /* of the simulated kernels, the sender's and the receiver's connection */
+    uint32_t buffers;    /* of the simulated kernels, the sender's and the receiver's connection */
     bool ended, arrived; /* by the sender; at the receiver */
 };
 
@@ -50,20 +51,19 @@ struct plan {
     uint16_t port; /* 0: none in the URL */
     uint16_t status;
     bool tunnel;
-    bool eager;          /* tunnel: the client sends before it has the answer */
-    bool waits[WAYS];    /* tunnel: the sender ends this direction only after the other has ended */
-    uint32_t early;      /* the origin answers after so many bytes of the body */
-    bool closes[WAYS];   /* the sender says Connection: close */
-    bool half_closes;    /* the client ends its direction behind the request */
+    bool eager;        /* tunnel: the client sends before it has the answer */
+    bool waits[WAYS];  /* tunnel: the sender ends this direction only after the other has ended */
+    uint32_t early;    /* the origin answers after so many bytes of the body */
+    bool closes[WAYS]; /* the sender says Connection: close */
+    bool half_closes;  /* the client ends its direction behind the request */
     enum fault fault;
     uint32_t fault_at; /* bytes of everything read and written by the one who fails */
 
     struct direction ways[WAYS];
-    uint32_t attempts;      /* how often the origin has seen it */
+    uint32_t attempts;       /* how often the origin has seen it */
     bool attempt_repeatable; /* the last of them may be repeated */
-    bool may_fail;  /* a 502 or 504 of weir's is a good answer */
-    bool may_break; /* so is an answer that breaks off */
-    bool over;      /* for the client */
+    bool may_fail;           /* a 502 or 504 of weir's is a good answer */
+    bool may_break;          /* so is an answer that breaks off */
 };
 
 /* Whatever there is to know about exchange `number`; not begun. */
@@ -84,8 +84,7 @@ void text_add(struct text *text, const char *format, ...) __attribute__((format(
 /* A whole head as its sender writes it. */
 void plan_head(const struct plan *plan, enum way way, struct text *text);
 /* Says what is wrong with a head as it arrived; NULL: nothing. */
-const char *plan_check_head(const struct plan *plan, enum way way, const char *head,
-                            size_t length);
+const char *plan_check_head(const struct plan *plan, enum way way, const char *head, size_t length);
 void plan_trailers(const struct plan *plan, enum way way, struct text *text);
 
 /* Bytes of a body or tunnel: what they must be at this place. */

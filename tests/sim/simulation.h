@@ -41,7 +41,8 @@ struct simulation {
 };
 extern struct simulation simulation;
 
-/* Prints what was violated, where, and how to run it again; exits. exchange 0: none in particular. */
+/* Prints what was violated, where, and how to run it again; exits. exchange 0: none in particular.
+ */
 void violated(enum invariant invariant, uint64_t exchange, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 /* Whether to break this invariant now: in so many of a thousand cases, when --break says so. */

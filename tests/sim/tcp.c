@@ -62,7 +62,8 @@ static void on_lingered(struct tcp *tcp, size_t length)
 
 static void on_ended(struct tcp *tcp, uint32_t how)
 {
-    happened(how == WEIR_END_CLEAN ? "weir sees the end" : "weir sees a reset", tcp->end->number, 0);
+    happened(how == WEIR_END_CLEAN ? "weir sees the end" : "weir sees a reset", tcp->end->number,
+             0);
     if (sabotage(TRUNCATED_NEVER_COMPLETED, 500))
         how = WEIR_END_CLEAN;
     tcp->ended = true;
@@ -273,8 +274,8 @@ static void tcp_write(struct carrier *carrier, uint64_t stream, const weir_slice
     struct tcp *tcp = of(carrier);
     (void)stream;
     if (!tcp->producing || tcp->end_wanted)
-        violated(CARRIER_USE, 0, "%s", tcp->end_wanted ? "a write after the end"
-                                                       : "a write outside of produce()");
+        violated(CARRIER_USE, 0, "%s",
+                 tcp->end_wanted ? "a write after the end" : "a write outside of produce()");
     for (uint32_t i = 0; i < count; i++) {
         slice_queue_push(&tcp->outgoing, slices[i]);
         if (tcp->dialled && !tcp->end->other->closed)
