@@ -1,4 +1,4 @@
-"""Access control that the configuration does not know yet; becomes test_access.py with it."""
+"""Access control: denied addresses, and no open proxy by accident."""
 import program
 from client import Client
 from test_http1 import get
