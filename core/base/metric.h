@@ -5,6 +5,7 @@
 #define CORE_BASE_METRIC_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum metric {
@@ -28,7 +29,11 @@ struct metrics {
     _Atomic uint64_t cells[METRICS];
 };
 
-extern const char *const metric_names[METRICS];
+struct metric_about {
+    const char *name, *help;
+    bool is_gauge; /* goes up and down; others only count up */
+};
+extern const struct metric_about metric_abouts[METRICS];
 
 static inline void metric_add(struct metrics *metrics, enum metric metric, int64_t value)
 {

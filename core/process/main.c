@@ -5,6 +5,7 @@
 #include "core/process/config_json_schema.h"
 #include "core/process/options.h"
 #include "core/process/process.h"
+#include "core/process/remote.h"
 
 static struct snapshot *load(const struct options *options)
 {
@@ -32,6 +33,22 @@ static int check(const struct options *options)
     return EXIT_STOPPED;
 }
 
+/* The configuration says where the running weir is asked. */
+static int ask(const struct options *options, int (*remote)(const char *admin))
+{
+    struct snapshot *snapshot = load(options);
+    if (!snapshot)
+        return EXIT_CONFIGURATION;
+    int status = EXIT_FAILED;
+    if (snapshot->admin)
+        status = remote(snapshot->admin);
+    else
+        fprintf(stderr, "weir: %s has no `admin`, where a running weir is asked\n",
+                options->config_file);
+    snapshot_free(snapshot);
+    return status;
+}
+
 int main(int count, char **arguments)
 {
     struct options options = {0};
@@ -53,9 +70,9 @@ int main(int count, char **arguments)
     case OPTIONS_CHECK:
         return check(&options);
     case OPTIONS_RELOAD:
+        return ask(&options, remote_reload);
     case OPTIONS_STATUS:
-        fprintf(stderr, "weir: a running weir cannot be asked in this version\n");
-        return EXIT_FAILED;
+        return ask(&options, remote_status);
     case OPTIONS_RUN:
         break;
     }

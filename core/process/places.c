@@ -353,9 +353,9 @@ void places_settle(struct places *places)
     }
 }
 
-bool places_give(struct places *places, uid_t user, gid_t group)
+bool places_give(const struct places *places, uid_t user, gid_t group)
 {
-    for (struct place *place = places->all; place; place = place->next) {
+    for (const struct place *place = places->all; place; place = place->next) {
         int rc = place->passed < 0 ? listen_give(&place->at, user, group) : 0;
         if (rc) {
             log_write(LOG_ERROR, "cannot give %s to its user: %s", place->at.path, strerror(-rc));

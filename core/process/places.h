@@ -43,7 +43,7 @@ uint32_t places_hand_over(struct places *places, uint32_t worker,
 /* What is not listed any more is gone; the log is told of all that changed. */
 void places_settle(struct places *places);
 /* The socket files that there are become that user's and group's. */
-bool places_give(struct places *places, uid_t user, gid_t group);
+bool places_give(const struct places *places, uid_t user, gid_t group);
 /* The end: removes the sockets' files. The sockets are the workers'. */
 void places_close(struct places *places);
 

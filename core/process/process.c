@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -16,7 +17,11 @@
 #include "core/host/host.h"
 #include "core/io/loop.h"
 #include "core/plugins/registry.h"
+#include "core/process/admin.h"
 #include "core/process/config.h"
+#include "core/process/notify.h"
+#include "core/process/pid_file.h"
+#include "core/process/privileges.h"
 #include "core/process/worker.h"
 
 enum { LINGER_MS = 1000 /* for the admin's clients, when the workers have ended */ };
@@ -57,6 +62,7 @@ void process_stop(struct process *process)
         return;
     }
     process->draining = true;
+    notify_stopping("stopping: what has begun still runs");
     crew_tell(&process->crew, drain_worker);
     if (limit_ms)
         limit_drain(process, limit_ms);
@@ -128,6 +134,7 @@ static bool make_workers(struct process *process)
     }
     generations_start(process->own->loop);
     process->started_us = loop_now_us(process->own->loop);
+    process->loaded_us = loop_wall_us(process->own->loop);
     wheel_entry_init(&process->drain_limit, on_drain_limit);
     return crew_make(&process->crew, count, process->own->loop, use_of, on_crew_ended, process);
 }
@@ -137,6 +144,7 @@ static bool open_places(struct process *process)
     char mistake[PLACES_MISTAKE_BYTES];
     struct places *places = &process->places;
     places->open = process->options->open;
+    places->admin_chain = admin_chain(process);
     places_inherit(places);
     if (places_prepare(places, process->generation, mistake))
         return true;
@@ -170,13 +178,25 @@ static void announce(struct process *process)
     if (!process->options->config_file && snapshot->listener_count)
         log_write(LOG_INFO, "try: curl -x http://%s http://example.com/",
                   snapshot->listeners[0].address);
+    notify_ready("serving");
 }
 
-static bool start(struct process *process)
+/* What only root may do comes before the last step. */
+static bool take_account(const struct process *process, const struct account *account)
+{
+    const char *pid_file = process->generation->snapshot->pid_file;
+    bool gives = account->wanted && geteuid() == 0;
+    return (!gives || places_give(&process->places, account->user, account->group)) &&
+           (!pid_file || pid_file_write(pid_file)) && privileges_drop(account);
+}
+
+static bool start(struct process *process, const struct account *account)
 {
     if (!make_workers(process) || !open_places(process))
         return false;
     hand_over_places(process);
+    if (!take_account(process, account))
+        return false;
     collect_access_lines(process);
     if (!access_writer_open(process->access, &process->generation->snapshot->access_log))
         return false;
@@ -192,7 +212,7 @@ static void report(const struct process *process)
         uint64_t sum = 0;
         for (uint32_t i = 0; i < process->crew.count; i++)
             sum += metric_read(&process->crew.members[i].worker->metrics, (enum metric)metric);
-        log_write(LOG_DEBUG, "total %s: %llu", metric_names[metric], (unsigned long long)sum);
+        log_write(LOG_DEBUG, "total %s: %llu", metric_abouts[metric].name, (unsigned long long)sum);
     }
 }
 
@@ -209,6 +229,11 @@ static void join_and_free(struct process *process)
 int process_serve(const struct options *options, struct snapshot *snapshot, const char *version)
 {
     static struct process process; /* reachable for leak checkers when it fails */
+    struct account account;
+    if (!privileges_find(snapshot, &account)) {
+        snapshot_free(snapshot);
+        return EXIT_CONFIGURATION;
+    }
     process.options = options;
     process.version = version;
     process.generation = generation_new(snapshot, 1);
@@ -216,12 +241,13 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
     log_set_level(snapshot->log_level);
     registry_load_builtins(host_table(version));
     exchange_start(NULL);
-    bool started = start(&process);
+    bool started = start(&process, &account);
     if (started) {
         announce(&process);
         worker_run(process.own);
         join_and_free(&process);
     }
     places_close(&process.places);
+    pid_file_remove();
     return started ? EXIT_STOPPED : EXIT_FAILED;
 }

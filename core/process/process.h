@@ -24,7 +24,8 @@ struct process {
     struct worker *own; /* the main thread is a worker too: for signals and the admin's clients */
     bool draining;
     struct wheel_entry drain_limit;
-    uint64_t started_us;
+    uint64_t started_us; /* monotonic */
+    uint64_t loaded_us;  /* when the configuration was, since 1970 */
     uint32_t reloads, reloads_failed;
     bool reload_failed; /* the last one */
 };

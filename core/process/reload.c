@@ -6,7 +6,9 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/string.h"
+#include "core/io/loop.h"
 #include "core/process/config.h"
+#include "core/process/notify.h"
 #include "core/process/process.h"
 #include "core/process/worker.h"
 
@@ -114,9 +116,13 @@ static struct generation *prepare(struct process *process, char **mistakes)
     if (!snapshot)
         return NULL;
     struct generation *generation = generation_new(snapshot, process->generation->number + 1);
-    if (places_prepare(&process->places, generation, mistake))
+    bool places = places_prepare(&process->places, generation, mistake);
+    if (places && access_writer_open(process->access, &snapshot->access_log))
         return generation;
-    *mistakes = memory_copy_string(string_of(mistake));
+    if (places)
+        places_give_up(&process->places);
+    *mistakes = memory_copy_string(places ? WEIR_STRING("the access log cannot be opened")
+                                          : string_of(mistake));
     generation_free(generation);
     return NULL;
 }
@@ -124,10 +130,6 @@ static struct generation *prepare(struct process *process, char **mistakes)
 static bool reload(struct process *process, char **mistakes)
 {
     struct generation *before = process->generation;
-    if (process->draining) {
-        *mistakes = memory_copy_string(WEIR_STRING("weir is stopping"));
-        return false;
-    }
     struct generation *generation = prepare(process, mistakes);
     if (!generation)
         return false;
@@ -136,20 +138,28 @@ static bool reload(struct process *process, char **mistakes)
     warn_of_restart(process, before->snapshot); /* it may be gone afterwards */
     log_set_level(generation->snapshot->log_level);
     put_in_force(process);
-    access_writer_open(process->access, &generation->snapshot->access_log);
     return true;
 }
 
 bool process_reload(struct process *process, char **mistakes)
 {
+    struct loop *loop = process->own->loop;
+    if (process->draining) {
+        *mistakes = memory_copy_string(WEIR_STRING("weir is stopping"));
+        log_write(LOG_WARNING, "not reloaded: weir is stopping");
+        return false;
+    }
     process->reloads++;
+    notify_reloading(loop_now_us(loop));
     process->reload_failed = !reload(process, mistakes);
     if (process->reload_failed) {
         process->reloads_failed++;
         log_lines(*mistakes);
         log_write(LOG_ERROR, "not reloaded: the configuration in force stays");
     } else {
+        process->loaded_us = loop_wall_us(loop);
         log_write(LOG_INFO, "reloaded: configuration %u is in force", process->generation->number);
     }
+    notify_ready(process->reload_failed ? "serving; the last reload failed" : "serving");
     return !process->reload_failed;
 }

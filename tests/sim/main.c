@@ -97,14 +97,14 @@ static void check_gauges(const struct worker *worker)
     for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
         uint64_t open = metric_read(&worker->metrics, gauges[i]);
         if (open)
-            violated(NOTHING_LEFT, 0, "%s is %" PRIu64, metric_names[gauges[i]], open);
+            violated(NOTHING_LEFT, 0, "%s is %" PRIu64, metric_abouts[gauges[i]].name, open);
     }
 }
 
 static void report(const struct worker *worker)
 {
     for (int metric = 0; metric < METRICS; metric++)
-        printf("  %-26s %" PRIu64 "\n", metric_names[metric],
+        printf("  %-26s %" PRIu64 "\n", metric_abouts[metric].name,
                metric_read(&worker->metrics, (enum metric)metric));
 }
 
