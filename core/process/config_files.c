@@ -131,15 +131,10 @@ bool config_files_match(const char *pattern, struct config_matches *matches,
     const char *slash = strrchr(pattern, '/');
     weir_string directory = {pattern, slash ? (size_t)(slash + 1 - pattern) : 0};
     const char *last = pattern + directory.length;
-    bool fine;
     *matches = (struct config_matches){0};
-    if (strcspn(pattern, "*?[") < directory.length) {
-        snprintf(mistake, CONFIG_FILE_MISTAKE_BYTES, "may have *, ? and [ after the last / only");
-        return false;
-    }
     if (!strpbrk(last, "*?["))
         return add_match(matches, directory, last, mistake);
-    fine = match_directory(directory, last, matches, mistake);
+    bool fine = match_directory(directory, last, matches, mistake);
     if (!fine)
         config_matches_deinit(matches);
     return fine;

@@ -61,12 +61,12 @@ TEXT(ports_type, "PORT or PORT-PORT", .store = store_ports);
 TEXT(allowed_type, "networks", .store = store_allowed, .words = network_words);
 TEXT(denied_type, "networks", .store = store_denied, .words = network_words);
 
-#define LIST(name, from, to, type, bytes)                                                          \
+#define LIST(name, from, to, type, bytes, ...)                                                     \
     static const struct schema_type name = {                                                       \
-        .kind = SCHEMA_LIST, .least = from, .most = to, .item = &type, .size = bytes}
-LIST(allowed_list_type, 1, 1024, allowed_type, 0);
-LIST(denied_list_type, 0, 1024, denied_type, 0);
-LIST(ports_list_type, 0, 64, ports_type, 0);
+        .kind = SCHEMA_LIST, .least = from, .most = to, .item = &type, .size = bytes, __VA_ARGS__}
+LIST(allowed_list_type, 1, 1024, allowed_type, sizeof(struct network_list *), .collects = true);
+LIST(denied_list_type, 0, 1024, denied_type, sizeof(struct network_list *), .collects = true);
+LIST(ports_list_type, 0, 64, ports_type, sizeof(struct port_set), .collects = true);
 LIST(servers_type, 1, 1024, server_address_type, sizeof(char *));
 
 /* --- keys */

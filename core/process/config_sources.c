@@ -215,26 +215,26 @@ static bool was_read(const struct config_sources *sources, const struct config_f
 }
 
 /* `node`: what includes it. */
-static bool include_file(struct config_sources *sources, const struct tree_node *node,
+static void include_file(struct config_sources *sources, const struct tree_node *node,
                          const char *path, uint32_t depth)
 {
     char mistake[CONFIG_FILE_MISTAKE_BYTES], shown[VALUE_TEXT_BYTES];
     struct config_file file;
     weir_string name = arena_copy(&sources->arena, (weir_string){path, strlen(path) + 1});
     value_show(string_of(path), shown);
-    if (depth > SOURCE_DEPTH_MOST)
-        return fail(sources, node, "includes files more than %d levels deep", SOURCE_DEPTH_MOST);
-    if (sources->count == SOURCES_MOST)
-        return fail(sources, node, "more than %d files are read", SOURCES_MOST);
-    if (!config_file_read(path, sources->room, &file, mistake))
-        return fail(sources, node, "\"%s\" %s", shown, mistake);
-    bool again = was_read(sources, &file);
-    if (again)
-        fail(sources, node, "\"%s\" is read already; include each file once", shown);
-    else
-        read_source(sources, name.bytes, &file, depth);
-    memory_free(file.bytes);
-    return !again;
+    if (depth > SOURCE_DEPTH_MOST) {
+        fail(sources, node, "includes files more than %d levels deep", SOURCE_DEPTH_MOST);
+    } else if (sources->count == SOURCES_MOST) {
+        fail(sources, node, "more than %d files are read", SOURCES_MOST);
+    } else if (!config_file_read(path, sources->room, &file, mistake)) {
+        fail(sources, node, "\"%s\" %s", shown, mistake);
+    } else {
+        if (was_read(sources, &file))
+            fail(sources, node, "\"%s\" is read already; include each file once", shown);
+        else
+            read_source(sources, name.bytes, &file, depth);
+        memory_free(file.bytes);
+    }
 }
 
 static void include_files(struct config_sources *sources, const struct tree_node *node,
@@ -244,15 +244,16 @@ static void include_files(struct config_sources *sources, const struct tree_node
     struct config_matches matches;
     const char *slash = strrchr(node->text.bytes, '/');
     const char *pattern = value_beside(&sources->arena, node->place.file, node->text);
-    tree_show(node, shown);
-    if (slash && strcspn(node->text.bytes, "*?[") < (size_t)(slash - node->text.bytes)) {
+    value_show(node->text, shown);
+    if (node->secret) {
+        fail(sources, node, "cannot come from !env or !file, because messages name these files");
+    } else if (slash && strcspn(node->text.bytes, "*?[") < (size_t)(slash - node->text.bytes)) {
         fail(sources, node, "\"%s\" may have *, ? and [ after its last / only", shown);
     } else if (!config_files_match(pattern, &matches, mistake)) {
         fail(sources, node, "\"%s\" %s", shown, mistake);
     } else {
-        for (uint32_t i = 0; i < matches.count; i++)
-            if (!include_file(sources, node, matches.paths[i], depth))
-                break;
+        for (uint32_t i = 0; i < matches.count && !sources->failed; i++)
+            include_file(sources, node, matches.paths[i], depth);
         config_matches_deinit(&matches);
     }
 }
@@ -279,11 +280,11 @@ static void read_source(struct config_sources *sources, const char *name,
     weir_string text = {file->bytes, file->length};
     struct yaml_document *document = yaml_parse(name, text, sources->errors);
     sources->list[sources->count++] = (struct source){file->device, file->inode, document};
+    sources->room -= document ? text.length : 0;
     sources->failed |= !document;
     struct tree_node *root = document ? yaml_root(document) : NULL;
     if (!root)
         return;
-    sources->room -= text.length;
     take_all_tagged(sources, root);
     const struct tree_node *first = root->first;
     add_root(sources, root);

@@ -238,8 +238,7 @@ static void read_section(const struct reader *reader, const struct schema_type *
 
 /* --- lists and maps */
 
-/* Room for the items, zeroed and stored; those without a size share the list's. NULL: there are
- * none, or too few or many, reported. */
+/* Room for the items, zeroed and stored. NULL: there are none, or too few or many, reported. */
 static char *make_items(const struct reader *reader, const struct schema_type *type,
                         const struct tree_node *node, void *into)
 {
@@ -248,8 +247,10 @@ static char *make_items(const struct reader *reader, const struct schema_type *t
                      (unsigned)type->least, (unsigned)type->most);
         return NULL;
     }
-    if (!node->count || !type->size)
-        return node->count ? into : NULL;
+    if (type->collects)
+        return memset(into, 0, type->size);
+    if (!node->count)
+        return NULL;
     char *items = arena_allocate(reader->arena, node->count * type->size);
     memset(items, 0, node->count * type->size);
     memcpy(into, &items, sizeof items);
@@ -266,7 +267,7 @@ static void read_list(const struct reader *reader, const struct schema_type *typ
     for (const struct tree_node *child = node->first; child; child = child->next) {
         set_standards(reader, type->item, item);
         read_value(reader, type->item, child, item);
-        item += type->size;
+        item += type->collects ? 0 : type->size;
     }
 }
 
@@ -359,7 +360,7 @@ static void set_standard_list(const struct reader *reader, const struct schema_k
 {
     const char *start = key->standard + strspn(key->standard, "[ ");
     weir_string rest = {start, strcspn(start, "]")}, element;
-    while (!key->type->size && string_next_element(&rest, &element))
+    while (key->type->collects && string_next_element(&rest, &element))
         set_standard(reader, key->type->item, element, into);
 }
 

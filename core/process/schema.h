@@ -9,8 +9,8 @@
  *   SCHEMA_CHOICE   uint32_t or an enum: which of `words`
  *   SCHEMA_TEXT     char *, or what its store() makes of it
  *   SCHEMA_SECTION  its keys, at their offsets; the section's own offset is added
- *   SCHEMA_LIST     a pointer to the items, directly followed by uint32_t: how many; or, when an
- *                   item has no size, one thing into which the items' store() puts each
+ *   SCHEMA_LIST     a pointer to the items, directly followed by uint32_t: how many; or, of those
+ *                   that collect, one thing, zeroed first, into which the items' store() puts each
  *   SCHEMA_MAP      likewise; an item is a section whose struct begins with char *, its name */
 #ifndef CORE_PROCESS_SCHEMA_H
 #define CORE_PROCESS_SCHEMA_H
@@ -51,8 +51,9 @@ struct schema_type {
      * arena. */
     const char *(*store)(weir_string text, void *into, struct arena *arena);
     const struct schema_type *item; /* of lists and maps */
-    size_t size;                    /* of a list's or map's items, in memory */
-    const struct schema_key *keys;  /* of sections, ended by one without a name */
+    bool collects;                  /* of lists */
+    size_t size; /* of a list's or map's items in memory, or of what a list collects */
+    const struct schema_key *keys; /* of sections, ended by one without a name */
 };
 
 struct schema_key {

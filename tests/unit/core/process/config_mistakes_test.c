@@ -36,6 +36,11 @@ struct wrong {
     "workers, listen, upstream, fixed_upstream, connect_ports, deny_addresses, limits, timeouts, " \
     "drain_timeout, log, error_bodies, admin, user, group, pid_file, include"
 
+#define GUARD                                                                                      \
+    "anybody who can connect could use this proxy; add \"allow_clients: [ 10.0.0.0/8 ]\" with "    \
+    "your "                                                                                        \
+    "networks, or \"open: true\""
+
 /* Files with exactly one mistake. */
 static const struct wrong wrong_files[] = {
     /* keys */
@@ -128,6 +133,167 @@ static const struct wrong wrong_files[] = {
      "log.level: \"INFO\" is not one of: debug, info, warning, error; did you mean \"info\"?"},
     {"upstream: { a: { servers: [ a:1 ], protocol: http } }\n", 1, 46,
      "upstream.a.protocol: \"http\" is not one of: h1"},
+    {"listen:\n  - address: 127.0.0.1:1\n    open: yes\n", 3, 11,
+     "listen[0].open: \"yes\" is not true or false"},
+    {"listen:\n  - address: 127.0.0.1:1\n    open: \"true\"\n", 3, 11,
+     "listen[0].open: true in quotes is text; leave out the quotes"},
+    {"listen:\n  - address: 127.0.0.1:1\n    open: [ true ]\n", 3, 11,
+     "listen[0].open: must be a single value, not a list"},
+    {"listen:\n  - address: \"[::1]:1\"\n    v6only: 1\n", 3, 13,
+     "listen[0].v6only: \"1\" is not true or false"},
+    /* limits, ports and networks */
+    {"connections_max: 10\n", 1, 1, "connections_max: unknown key here; it belongs to \"limits\""},
+    {"limits: { connection_max: 10 }\n", 1, 11,
+     "limits.connection_max: unknown key; did you mean \"connections_max\"?"},
+    {"limits: { connections_max: 0 }\n", 1, 28,
+     "limits.connections_max: 0 is out of range; write 1 to 1048576, or auto"},
+    {"limits: { connections_max: none }\n", 1, 28,
+     "limits.connections_max: \"none\" is not a whole number, or auto"},
+    {"limits: { connections_per_address: auto }\n", 1, 36,
+     "limits.connections_per_address: \"auto\" is not a whole number, or none"},
+    {"limits: { requests_per_connection: 1000000001 }\n", 1, 36,
+     "limits.requests_per_connection: 1000000001 is out of range; write 1 to 1000000000, or none"},
+    {"limits: { request_body_max: 0B }\n", 1, 29,
+     "limits.request_body_max: 0B is out of range; write 1B to 1024TiB, or none"},
+    {"limits: { request_body_max: 10MB }\n", 1, 29,
+     "limits.request_body_max: \"10MB\" is not a size such as 64KiB, 10MiB or 4GiB, or none"},
+    {"limits: { request_body_max: 1025TiB }\n", 1, 29,
+     "limits.request_body_max: 1025TiB is out of range; write 1B to 1024TiB, or none"},
+    {"limits: { body_rate_min: 1KiB }\n", 1, 26,
+     "limits.body_rate_min: \"1KiB\" is not a rate such as 100B/s or 1KiB/s, or none"},
+    {"limits: { body_rate_min: 2GiB/s }\n", 1, 26,
+     "limits.body_rate_min: 2GiB/s is out of range; write 1B/s to 1GiB/s, or none"},
+    {"timeouts: { body: 30 }\n", 1, 19,
+     "timeouts.body: \"30\" is not a duration such as 500ms, 10s, 5m or 1h, or none"},
+    {"drain_timeout: soon\n", 1, 16,
+     "drain_timeout: \"soon\" is not a duration such as 500ms, 10s, 5m or 1h, or none"},
+    {"timeouts: { drain_timeout: 1s }\n", 1, 13,
+     "timeouts.drain_timeout: unknown key; known here: head, idle, body, connect, response, "
+     "exchange_idle, tunnel_idle"},
+    {"connect_ports: 443\n", 1, 16,
+     "connect_ports: must be a list, not a single value; begin each entry with \"- \""},
+    {"connect_ports: [ 443, https ]\n", 1, 23,
+     "connect_ports[1]: \"https\" is not a port or a range of ports, such as 443 or 8000-8999"},
+    {"connect_ports: [ 0 ]\n", 1, 18,
+     "connect_ports[0]: \"0\" is not a port or a range of ports, such as 443 or 8000-8999"},
+    {"connect_ports:\n  - 65536\n", 2, 5,
+     "connect_ports[0]: \"65536\" is not a port or a range of ports, such as 443 or 8000-8999"},
+    {"connect_ports: [ 1-70000 ]\n", 1, 18,
+     "connect_ports[0]: \"1-70000\" is not a port or a range of ports, such as 443 or 8000-8999"},
+    {"connect_ports: [ 443- ]\n", 1, 18,
+     "connect_ports[0]: \"443-\" is not a port or a range of ports, such as 443 or 8000-8999"},
+    {"connect_ports: [ 1-2-3 ]\n", 1, 18,
+     "connect_ports[0]: \"1-2-3\" is not a port or a range of ports, such as 443 or 8000-8999"},
+    {"connect_ports: [ 9000-8000 ]\n", 1, 18,
+     "connect_ports[0]: \"9000-8000\" ends before it begins"},
+    {"deny_addresses: [ privat ]\n", 1, 19,
+     "deny_addresses[0]: \"privat\" is not a network such as 10.0.0.0/8 or fc00::/7, an address, "
+     "or "
+     "one of: loopback, link-local, private, metadata; did you mean \"private\"?"},
+    {"deny_addresses: [ 10.0.0.0/8, example.com ]\n", 1, 31,
+     "deny_addresses[1]: \"example.com\" is not a network such as 10.0.0.0/8 or fc00::/7, an "
+     "address, or one of: loopback, link-local, private, metadata"},
+    {"deny_addresses:\n  - 10.0.0.0/33\n", 2, 5,
+     "deny_addresses[0]: \"10.0.0.0/33\" has no prefix length from 0 to 32 after the /"},
+    {"deny_addresses: [ fc00::/ ]\n", 1, 19,
+     "deny_addresses[0]: \"fc00::/\" has no prefix length from 0 to 128 after the /"},
+    {"deny_addresses: [ 10.1.2.3/8 ]\n", 1, 19,
+     "deny_addresses[0]: \"10.1.2.3/8\" has bits beyond its prefix length; write 10.0.0.0/8, not "
+     "10.1.2.3/8"},
+    {"deny_addresses: private\n", 1, 17,
+     "deny_addresses: must be a list, not a single value; begin each entry with \"- \""},
+    {"deny_address: [ private ]\n", 1, 1,
+     "deny_address: unknown key; did you mean \"deny_addresses\"?"},
+    /* who may use it */
+    {"listen:\n  - address: 0.0.0.0:3128\n", 2, 14, "listen[0].address: " GUARD},
+    {"listen:\n  - address: \"[::]:3128\"\n", 2, 14, "listen[0].address: " GUARD},
+    {"listen: [ { address: 192.0.2.1:3128, open: false } ]\n", 1, 22, "listen[0].address: " GUARD},
+    {"listen: [ { address: 127.0.0.1:1 }, { address: 10.0.0.1:1 } ]\n", 1, 48,
+     "listen[1].address: " GUARD},
+    {"listen:\n  - address: 0.0.0.0:1\n    allow_clients: []\n", 3, 20,
+     "listen[0].allow_clients: has 0 entries; it must have 1 to 1024"},
+    {"listen:\n  - address: 0.0.0.0:1\n    allow_clients: [ 10.0.0.0 / 8 ]\n", 3, 22,
+     "listen[0].allow_clients[0]: \"10.0.0.0 / 8\" is not a network such as 10.0.0.0/8 or "
+     "fc00::/7, "
+     "an address, or one of: loopback, link-local, private, metadata"},
+    {"listen:\n  - address: 0.0.0.0:1\n    allow_clients: [ private ]\n    open: true\n", 4, 5,
+     "listen[0].open: contradicts allow_clients; remove one"},
+    {"listen:\n  - address: unix:/a\n    allow_clients: [ private ]\n", 3, 5,
+     "listen[0].allow_clients: cannot be checked on a unix: address; mode says who may connect "
+     "there"},
+    {"listen:\n  - address: 127.0.0.1:1\n    mode: 0600\n", 3, 5,
+     "listen[0].mode: is for unix: addresses only"},
+    {"listen:\n  - address: 127.0.0.1:1\n    v6only: true\n", 3, 5,
+     "listen[0].v6only: is for IPv6 addresses only, such as \"[::]:3128\""},
+    {"listen:\n  - address: unix:/a\n    mode: 0680\n", 3, 11,
+     "listen[0].mode: \"0680\" is not a file's mode in octal digits, such as 0660"},
+    {"listen:\n  - address: unix:/a\n    mode: 7777\n", 3, 11,
+     "listen[0].mode: \"7777\" is more than 0777"},
+    {"listen:\n  - address: unix:/a\n    mode: rw\n", 3, 11,
+     "listen[0].mode: \"rw\" is not a file's mode in octal digits, such as 0660"},
+    {"listen:\n  - address: unix:weir.sock\n", 2, 14,
+     "listen[0].address: \"unix:weir.sock\" has no absolute path; write for example "
+     "unix:/run/weir.sock"},
+    {"listen:\n  - address: unix:/a\n  - address: unix:/a\n", 3, 14,
+     "listen[1].address: is the same as that of listen[0]; remove one"},
+    {"listen:\n  - { address: \"[::]:1\", open: true }\n  - address: 127.0.0.1:1\n", 3, 14,
+     "listen[1].address: overlaps with that of listen[0]; remove one"},
+    {"listen:\n  - address: \"[::1]:1\"\n  - { address: \"[::]:1\", open: true, v6only: true }\n",
+     3, 16, "listen[1].address: overlaps with that of listen[0]; remove one"},
+    {"listen:\n  - address: 127.0.0.1:1\n  - { address: 0.0.0.0:1, open: true }\n", 3, 16,
+     "listen[1].address: overlaps with that of listen[0]; remove one"},
+    /* logs, answers and operation */
+    {"log: { access: json }\n", 1, 16,
+     "log.access: must be keys and values (format, file, sample), not a single value"},
+    {"log: { access: { formt: json } }\n", 1, 18,
+     "log.access.formt: unknown key; did you mean \"format\"?"},
+    {"log: { access: { sample: 0 } }\n", 1, 26,
+     "log.access.sample: 0 is out of range; write 1 to 1000000"},
+    {"log: { access: { file: '' } }\n", 1, 24,
+     "log.access.file: \"\" is empty; write the path of a file"},
+    {"error_bodies: error.html\n", 1, 15,
+     "error_bodies: \"error.html\" has no {status}, {reason} or {text}; write !file PATH for a "
+     "file"},
+    {"error_bodies: \"{staus} {reason}\"\n", 1, 15,
+     "error_bodies: \"{staus} {reason}\" has {staus}, which is not {status}, {reason} or {text}; "
+     "did "
+     "you mean \"status\"?"},
+    {"error_bodies: [ a b ]\n", 1, 15, "error_bodies: must be a single value, not a list"},
+    {"admin: 0.0.0.0:9100\n", 1, 8,
+     "admin: \"0.0.0.0:9100\" could be reached from elsewhere; write 127.0.0.1 and a port, or "
+     "unix:/run/admin.sock"},
+    {"admin: localhost:9100\n", 1, 8,
+     "admin: \"localhost:9100\" is a name, not an IP address; write for example 127.0.0.1:3128"},
+    {"admin: unix:admin.sock\n", 1, 8,
+     "admin: \"unix:admin.sock\" has no absolute path; write for example unix:/run/weir.sock"},
+    {"admin: { address: 127.0.0.1:1 }\n", 1, 8,
+     "admin: must be a single value, not keys and values"},
+    {"user: \"no body\"\n", 1, 7, "user: \"no body\" is not the name or number of an account"},
+    {"group: \"\"\n", 1, 8, "group: \"\" is not the name or number of an account"},
+    {"user: a:b\n", 1, 7, "user: \"a:b\" is not the name or number of an account"},
+    {"pid_file: \"\"\n", 1, 11, "pid_file: \"\" is empty; write the path of a file"},
+    {"pidfile: a\n", 1, 1, "pidfile: unknown key; did you mean \"pid_file\"?"},
+    /* tags and other files */
+    {"workers: !env WEIR_TEST_UNSET\n", 1, 10,
+     "workers: the environment has no variable \"WEIR_TEST_UNSET\""},
+    {"workers: !env\n", 1, 10, "workers: the environment has no variable \"\""},
+    {"workers: !file /nonexistent/weir\n", 1, 10,
+     "workers: file \"/nonexistent/weir\" cannot be read: No such file or directory"},
+    {"error_bodies: !file /\n", 1, 15, "error_bodies: file \"/\" cannot be read: Is a directory"},
+    {"workers: !evn WORKERS\n", 1, 10,
+     "a word that begins with ! must be !env or !file; put other text in quotes"},
+    {"listen: !file listeners\n", 1, 9,
+     "listen: file \"listeners\" cannot be read: No such file or directory"},
+    {"include: /nonexistent/weir.yaml\n", 1, 10,
+     "include: \"/nonexistent/weir.yaml\" cannot be read: No such file or directory"},
+    {"include: /nonexistent/*.yaml\n", 1, 10,
+     "include: \"/nonexistent/*.yaml\" cannot be read: No such file or directory"},
+    {"include: /etc/*/weir.yaml\n", 1, 10,
+     "include: \"/etc/*/weir.yaml\" may have *, ? and [ after its last / only"},
+    {"include: [ a.yaml ]\n", 1, 10, "include: must be a single value, not a list"},
+    {"include:\n", 1, 1, "include: has no value; give it one or leave it out"},
+    {"listen:\n  - address: 127.0.0.1:1\n    include: a.yaml\n", 3, 5,
+     "listen[0].include: unknown key; known here: address, allow_clients, open, v6only, mode"},
     /* addresses and names */
     {"listen:\n  - address: 127.0.0.1\n", 2, 14,
      "listen[0].address: \"127.0.0.1\" has no port; write for example 127.0.0.1:3128"},
@@ -175,20 +341,28 @@ static const struct wrong wrong_files[] = {
      "upstream.b: no request goes there; fixed_upstream is \"a\""},
 };
 
+static bool is_told(const struct wrong *wrong)
+{
+    const struct config_error *error = &errors.list[0];
+    bool told = !snapshot && errors.count == 1 && error->line == wrong->line &&
+                error->column == wrong->column && !strcmp(error->text, wrong->says);
+    if (snapshot)
+        print_error("\"%s\" is taken for right\n", wrong->text);
+    else if (!told)
+        print_error("\"%s\": %u mistakes, the first %u:%u: %s\n", wrong->text, errors.count,
+                    error->line, error->column, errors.kept ? error->text : "");
+    return told;
+}
+
 static void test_one_mistake(void **state)
 {
+    uint32_t untold = 0;
     for (size_t i = 0; i < sizeof wrong_files / sizeof *wrong_files; i++) {
-        const struct wrong *wrong = &wrong_files[i];
-        snapshot = config_read(string_of(wrong->text), &options, &errors);
-        if (snapshot || !errors.count)
-            fail_msg("\"%s\" is taken for right", wrong->text);
-        const struct config_error *error = &errors.list[0];
-        if (errors.count != 1 || error->line != wrong->line || error->column != wrong->column ||
-            strcmp(error->text, wrong->says) != 0)
-            fail_msg("\"%s\": %u mistakes, the first %u:%u: %s", wrong->text, errors.count,
-                     error->line, error->column, error->text);
+        snapshot = config_read(string_of(wrong_files[i].text), &options, &errors);
+        untold += !is_told(&wrong_files[i]);
         clean(state);
     }
+    assert_int_equal(untold, 0);
 }
 
 static char *print_errors(void)
