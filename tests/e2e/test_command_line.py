@@ -86,7 +86,7 @@ def test_port_of_a_weir_that_has_ended_is_free_again(start_weir, make_origin):
 
 
 def test_address_that_is_not_here():
-    done = program.run("-l", "192.0.2.1:0")
+    done = program.run("-l", "192.0.2.1:0", "--open")
     assert done.returncode == 1, done.stderr
     assert "192.0.2.1" in done.stderr
 
