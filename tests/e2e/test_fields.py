@@ -59,6 +59,17 @@ def test_fields_around_those_that_are_removed_keep_their_order(connect, make_ori
     assert end_to_end(response) == MIXED
 
 
+def test_blanks_around_values_are_not_part_of_them(connect, make_origin):
+    written = b"X-None:VALUE\r\nX-Two:  VALUE\r\nX-Tab:\tVALUE\r\nX-After: VALUE \t\r\nX-Blank:  \r\n" \
+              b"X-Empty:\r\nX-Inside:  A  B\tC \r\n"
+    right = [(b"X-None", b"VALUE"), (b"X-Two", b"VALUE"), (b"X-Tab", b"VALUE"),
+             (b"X-After", b"VALUE"), (b"X-Blank", b""), (b"X-Empty", b""), (b"X-Inside", b"A  B\tC")]
+    origin = make_origin(always(ok(fields=written)))
+    response = connect().ask(get(origin, written))
+    assert end_to_end(origin.requests[0]) == right
+    assert end_to_end(response) == right
+
+
 def test_a_hundred_and_twenty_fields(connect, make_origin):
     fields = [(b"X-%d" % (number % 50), b"%d" % number) for number in range(120)]
     origin = make_origin(always(ok(fields=lines(fields))))
