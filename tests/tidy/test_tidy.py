@@ -1,5 +1,6 @@
 """The tree is tidy; and whatever tidy.py forbids, it sees when it is planted in a copy."""
 import pathlib
+import re
 import shutil
 import sys
 
@@ -198,6 +199,16 @@ def test_tours_find_what_is_there(part):
     part.plant("docs/planted.md", "core/base/planted.c:planted_here core/base/planted.c:"
                "planted_there", first_line=False)
     assert part.complaints() == []
+
+
+def options_of(text):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def test_man_page_has_the_options_of_the_program():
+    program = options_of((ROOT / "core/process/options.c").read_text())
+    page = options_of((ROOT / "docs/weir.1").read_text().replace("\\-", "-"))
+    assert len(program) > 5 and page == program
 
 
 def test_every_row_is_tested():
