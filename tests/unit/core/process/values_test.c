@@ -51,6 +51,11 @@ static void test_sizes(void **state)
     check_value(value_sizes, "8KiB", 8192);
     check_value(value_sizes, "1MiB", 1048576);
     check_value(value_sizes, "3GiB", 3221225472);
+    check_value(value_sizes, "1024TiB", 1125899906842624);
+    check_value(value_rates, "100B/s", 100);
+    check_value(value_rates, "1KiB/s", 1024);
+    check_nonsense(value_rates, "100B");
+    check_nonsense(value_rates, "100/s");
     const char *const nonsense[] = {"8", "8K", "8KB", "8kib", "8kB", "KiB", "8 KiB"};
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++)
         check_nonsense(value_sizes, nonsense[i]);
@@ -104,6 +109,77 @@ static void test_where_to_listen(void **state)
     check_mistake(value_listen_mistake, "[127.0.0.1]:80", "is not an address");
 }
 
+static void test_where_to_listen_without_a_port(void **state)
+{
+    char longest[8 + UNIX_PATH_MOST + 1] = "unix:/";
+    memset(longest + 6, 'x', sizeof longest - 7);
+    longest[5 + UNIX_PATH_MOST] = 0;
+    check_mistake(value_listen_mistake, "unix:/run/weir.sock", NULL);
+    check_mistake(value_listen_mistake, longest, NULL);
+    longest[5 + UNIX_PATH_MOST] = 'x';
+    longest[6 + UNIX_PATH_MOST] = 0;
+    check_mistake(value_listen_mistake, longest, "too long");
+    check_mistake(value_listen_mistake, "unix:", "no absolute path");
+    check_mistake(value_listen_mistake, "unix:weir.sock", "no absolute path");
+    check_mistake(value_listen_mistake, "unix:@weir", "no absolute path");
+    check_mistake(value_listen_mistake, "UNIX:/weir", "is not an address");
+}
+
+static void test_what_only_this_machine_reaches(void **state)
+{
+    static const char *const local[] = {"127.0.0.1:1",    "127.255.255.255:1",    "[::1]:1",
+                                        "unix:/run/weir", "[::ffff:127.0.0.1]:1", "127.0.0.1:0"};
+    static const char *const others[] = {"0.0.0.0:1",           "[::]:1",      "126.0.0.1:1",
+                                         "128.0.0.1:1",         "[::2]:1",     "10.0.0.1:1",
+                                         "[::ffff:10.0.0.1]:1", "localhost:1", ""};
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
+        assert_true(value_is_local(string_of(local[i])));
+        check_mistake(value_admin_mistake, local[i], NULL);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(value_is_local(string_of(others[i])));
+    check_mistake(value_admin_mistake, "0.0.0.0:1", "could be reached from elsewhere");
+    check_mistake(value_admin_mistake, "[::]:1", "could be reached from elsewhere");
+    check_mistake(value_admin_mistake, "localhost:1", "is a name");
+    check_mistake(value_admin_mistake, "unix:admin", "no absolute path");
+}
+
+static void test_paths_and_accounts(void **state)
+{
+    check_mistake(value_path_mistake, "a", NULL);
+    check_mistake(value_path_mistake, "", "is empty");
+    check_mistake(value_account_mistake, "www-data", NULL);
+    check_mistake(value_account_mistake, "65534", NULL);
+    check_mistake(value_account_mistake, "", "is not the name");
+    check_mistake(value_account_mistake, "a b", "is not the name");
+    check_mistake(value_account_mistake, "a:b", "is not the name");
+    check_mistake(value_account_mistake, "../a", "is not the name");
+    check_mistake(value_account_mistake, "-a", "is not the name");
+}
+
+static void test_beside(void **state)
+{
+    static const struct {
+        const char *file, *path, *joined;
+    } cases[] = {
+        {NULL, "a", "a"},
+        {"weir.yaml", "a", "a"},
+        {"/etc/weir/weir.yaml", "a", "/etc/weir/a"},
+        {"/etc/weir/weir.yaml", "d/a", "/etc/weir/d/a"},
+        {"/etc/weir/weir.yaml", "../a", "/etc/weir/../a"},
+        {"/etc/weir/weir.yaml", "/a", "/a"},
+        {"/weir.yaml", "a", "/a"},
+        {"d/weir.yaml", "", "d/"},
+    };
+    uint64_t block[64];
+    struct arena arena;
+    arena_init(&arena, block, sizeof block);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(value_beside(&arena, cases[i].file, string_of(cases[i].path)),
+                            cases[i].joined);
+    arena_deinit(&arena);
+}
+
 static void test_where_to_connect(void **state)
 {
     check_mistake(value_server_mistake, "127.0.0.1:9000", NULL);
@@ -150,6 +226,10 @@ static void test_same_listener(void **state)
     assert_false(value_same_listener("127.0.0.1:0", "127.0.0.1:0"));
     assert_false(value_same_listener("127.0.0.1:80", NULL));
     assert_false(value_same_listener("nonsense", "nonsense"));
+    assert_true(value_same_listener("unix:/a", "unix:/a"));
+    assert_false(value_same_listener("unix:/a", "unix:/b"));
+    assert_false(value_same_listener("unix:/a", "127.0.0.1:80"));
+    assert_false(value_same_listener("127.0.0.1:80", "unix:/a"));
 }
 
 static void test_show_is_harmless(void **state)
@@ -191,6 +271,10 @@ int main(void)
         cmocka_unit_test(test_too_large_is_not_small),
         cmocka_unit_test(test_format_takes_the_largest_whole_unit),
         cmocka_unit_test(test_where_to_listen),
+        cmocka_unit_test(test_where_to_listen_without_a_port),
+        cmocka_unit_test(test_what_only_this_machine_reaches),
+        cmocka_unit_test(test_paths_and_accounts),
+        cmocka_unit_test(test_beside),
         cmocka_unit_test(test_where_to_connect),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_same_listener),
