@@ -49,7 +49,8 @@ bool peer_write(struct peer *peer)
     happened(peer->out == REQUEST ? "client writes" : "origin writes", peer->end->number, count);
     peer->moved += count;
     peer->written += count;
-    account_send(peer->writer.plan, peer->out);
+    if (!peer->plan->may_fail && !peer->plan->may_break) /* what is behind a failure is dropped */
+        account_send(peer->writer.plan, peer->out);
     if (writer_done(&peer->writer))
         return true;
     if (count)
