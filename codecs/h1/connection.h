@@ -41,14 +41,16 @@ struct h1 {
     struct output output;
     size_t waiting, passed; /* body bytes in output; with the carrier, not left yet */
     bool in_flight;         /* the carrier has something that has not left yet */
-    size_t discard_left;    /* of a request that was answered early and has not ended */
-    bool keep_alive;        /* another exchange may follow this one */
-    bool ended;             /* the peer's direction is over */
-    bool peer_10;           /* the client speaks HTTP/1.0 */
-    bool no_body;           /* of HEAD: the response has none whatever it says */
-    bool begun;             /* a byte of the awaited head has come */
-    bool early;             /* tunnel bytes came before the answer */
-    bool end_wanted;        /* half-close the carrier behind the output */
+    uint32_t interims;      /* before the awaited final response */
+    size_t interim_bytes;
+    size_t discard_left; /* of a request that was answered early and has not ended */
+    bool keep_alive;     /* another exchange may follow this one */
+    bool ended;          /* the peer's direction is over */
+    bool peer_10;        /* the client speaks HTTP/1.0 */
+    bool no_body;        /* of HEAD: the response has none whatever it says */
+    bool begun;          /* a byte of the awaited head has come */
+    bool early;          /* tunnel bytes came before the answer */
+    bool end_wanted;     /* half-close the carrier behind the output */
 };
 
 extern const weir_host *h1_host;

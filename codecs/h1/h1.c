@@ -122,6 +122,8 @@ static size_t server_attach(weir_channel *channel)
     h1->receiving = RECEIVE_HEAD;
     h1->sending = SEND_HEAD;
     h1->begun = false;
+    h1->interims = 0;
+    h1->interim_bytes = 0;
     h1_api->deadline(channel->connection, 0);
     return WEIR_CREDIT;
 }

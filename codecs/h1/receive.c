@@ -6,6 +6,8 @@
 
 #include "codecs/h1/connection.h"
 
+enum { INTERIMS_MOST = 64 }; /* before one final response, and no more bytes than one head has */
+
 static bool client_side(const weir_connection *connection)
 {
     return connection->side == WEIR_CLIENT_SIDE;
@@ -17,7 +19,7 @@ void h1_drop_rest(struct h1 *h1)
 {
     h1_host->buffer_release(h1->rest.owner);
     h1->rest = (weir_slice){0};
-    h1->scanned = 0;
+    h1->scanned = h1->granted_before = 0;
 }
 
 /* Replaces the rest by a copy of these bytes, which may be part of it. */
@@ -145,6 +147,20 @@ static void on_switch(weir_connection *connection, const weir_head *head)
     }
 }
 
+/* They are kept until they are passed on, and no credit bounds them: a server that sends no end of
+ * them is not waited for. */
+static void on_interim_head(weir_connection *connection, const struct h1_head *head)
+{
+    struct h1 *h1 = h1_of(connection);
+    h1->begun = false;
+    h1->interims++;
+    h1->interim_bytes += head->consumed;
+    if (h1->interims > INTERIMS_MOST || h1->interim_bytes > connection->limits->header_bytes)
+        h1_report_broken(connection, WEIR_SERVER_PROTOCOL_ERROR);
+    else
+        h1_api->deliver_interim(h1->channel, &head->head);
+}
+
 static void on_response_head(weir_connection *connection, const struct h1_head *head)
 {
     struct h1 *h1 = h1_of(connection);
@@ -154,7 +170,7 @@ static void on_response_head(weir_connection *connection, const struct h1_head *
         return;
     }
     if (head->head.status < 200) {
-        h1_api->deliver_interim(h1->channel, &head->head);
+        on_interim_head(connection, head);
         return;
     }
     h1->keep_alive = head->keep_alive;
@@ -191,7 +207,7 @@ static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *
                              slice->length, head);
 }
 
-/* Empty lines before a request are nobody's (RFC 9112 2.2). */
+/* Empty lines before a head are nobody's (RFC 9112 2.2). */
 static void skip_empty_lines(weir_connection *connection, weir_slice *slice)
 {
     size_t skip = 0;
@@ -215,7 +231,7 @@ static bool receive_head(weir_connection *connection, weir_slice *slice)
     struct h1 *h1 = h1_of(connection);
     const struct h1_head *head;
     bool client = client_side(connection);
-    if (client)
+    if (!h1->begun)
         skip_empty_lines(connection, slice);
     if (!slice->length || (client && h1_unsent(h1)))
         return false;
@@ -320,14 +336,12 @@ static void receive_chunks(weir_connection *connection, weir_slice *slice)
     size_t consumed;
     enum h1_parsed parsed =
         h1_parse_chunks(&h1->chunks, slice->bytes, slice->length, store_piece, &sink, &consumed);
-    if (parsed == H1_BROKEN) {
-        on_broken_body(connection);
-        return;
-    }
-    if (parsed == H1_DONE)
+    if (parsed == H1_DONE && h1->receiving == RECEIVE_CHUNKS) /* and not given up meanwhile */
         h1->receiving = RECEIVE_TRAILERS;
     advance(slice, consumed);
     grant_framing(connection, consumed - sink.bytes);
+    if (parsed == H1_BROKEN)
+        on_broken_body(connection);
 }
 
 static bool receive_trailers(weir_connection *connection, weir_slice *slice)

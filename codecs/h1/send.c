@@ -199,8 +199,11 @@ void h1_send_data(weir_channel *channel, const weir_slice *slices, uint32_t coun
         queue(h1, slices, count);
         h1->end_wanted = flags & WEIR_END;
         break;
-    case SEND_UPGRADE:
     case SEND_NO_BODY: /* what HEAD, 204 and 304 must not have is dropped */
+        if (count)
+            h1_api->grant(channel, total(slices, count));
+        break;
+    case SEND_UPGRADE:
     case SEND_HEAD:
     case SEND_DONE:
         break;

@@ -18,7 +18,7 @@
 enum { FAKE_CHANNELS = 64 };
 
 struct fake_bytes {
-    char *bytes;
+    char *bytes; /* with a NUL behind them; NULL: there was nothing yet */
     size_t length, capacity;
 };
 
@@ -60,14 +60,15 @@ static struct fake {
 
 static inline void fake_append(struct fake_bytes *to, const void *bytes, size_t count)
 {
-    if (to->length + count > to->capacity) {
-        to->capacity = (to->length + count) * 2;
+    if (to->length + count + 1 > to->capacity) {
+        to->capacity = (to->length + count + 1) * 2;
         to->bytes = realloc(to->bytes, to->capacity);
         CHECK(to->bytes);
     }
     if (count)
         memcpy(to->bytes + to->length, bytes, count);
     to->length += count;
+    to->bytes[to->length] = 0;
 }
 
 /* --- what h1 calls */
