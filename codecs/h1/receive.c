@@ -207,14 +207,17 @@ static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *
                              slice->length, head);
 }
 
-/* Empty lines before a head are nobody's (RFC 9112 2.2). */
-static void skip_empty_lines(weir_connection *connection, weir_slice *slice)
+/* Empty lines before a head are nobody's (RFC 9112 2.2). Returns whether what follows them, if
+ * anything, may be a head: it does not begin with half a line end. */
+static bool skip_empty_lines(weir_connection *connection, weir_slice *slice)
 {
     size_t skip = 0;
-    while (skip < slice->length && (slice->bytes[skip] == '\r' || slice->bytes[skip] == '\n'))
-        skip++;
+    while (skip + 1 < slice->length && !memcmp(slice->bytes + skip, "\r\n", 2))
+        skip += 2;
     advance(slice, skip);
     grant_framing(connection, skip);
+    bool half = slice->length == 1 && slice->bytes[0] == '\r'; /* its other half may come */
+    return !slice->length || half || (slice->bytes[0] != '\r' && slice->bytes[0] != '\n');
 }
 
 /* A head whose first part waits in `rest` is looked at again only when it is whole or too long. */
@@ -231,9 +234,11 @@ static bool receive_head(weir_connection *connection, weir_slice *slice)
     struct h1 *h1 = h1_of(connection);
     const struct h1_head *head;
     bool client = client_side(connection);
-    if (!h1->begun)
-        skip_empty_lines(connection, slice);
-    if (!slice->length || (client && h1_unsent(h1)))
+    if (!h1->begun && !skip_empty_lines(connection, slice)) {
+        h1_report_broken(connection, WEIR_MALFORMED);
+        return true;
+    }
+    if (!slice->length || slice->bytes[0] == '\r' || (client && h1_unsent(h1)))
         return false;
     enum h1_parsed parsed = H1_MORE;
     if (worth_parsing(connection, slice))
