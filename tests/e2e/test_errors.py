@@ -1,4 +1,6 @@
 """What weir answers itself: clear, short, with nothing of the request in it, and bounded."""
+import time
+
 import pytest
 
 from client import Client
@@ -220,5 +222,19 @@ def test_errors_do_not_pile_up(weir, closed_port):
 
 def test_empty_lines_before_a_request_are_forgiven(connect, make_origin):
     """RFC 9112 2.2 asks for it, for at least one."""
-    origin = make_origin(lambda connection: connection.request() and connection.send(ok()))
+    origin = make_origin()
     assert connect().ask(b"\r\n", absolute(origin.port), method=b"GET").status == 200
+    client = connect()
+    for piece in (b"\r", b"\n\r", b"\n"):
+        client.send(piece)
+        time.sleep(0.05)
+    assert client.ask(absolute(origin.port)).status == 200
+
+
+@pytest.mark.parametrize("start", [b"\n", b"\r", b"\r\n\n", b"\r\r\n", b"\n\r\n"])
+def test_half_a_line_end_before_a_request_is_not(weir, make_origin, start):
+    origin = make_origin()
+    with Client(weir.address) as client:
+        assert client.ask(start, absolute(origin.port), method=b"GET").status == 400
+        assert client.ended()
+    assert not origin.connections
