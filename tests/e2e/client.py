@@ -15,16 +15,18 @@ def reset(connection):
 
 
 class Client:
-    """One connection to a proxy, or to anything."""
+    """One connection to a proxy, or to anything: (host, port), or the path of a socket."""
 
     def __init__(self, address, receive_buffer=None):
+        is_path = isinstance(address, str)
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self.socket = socket.socket(socket.AF_UNIX if is_path else family, socket.SOCK_STREAM)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(PATIENCE)
         self.socket.connect(address)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not is_path:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.reader = message.Reader(self.socket)
 
     def __enter__(self):

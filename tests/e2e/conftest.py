@@ -68,6 +68,12 @@ def start_weir():
 
 
 @pytest.fixture
+def weir_release_of(start_weir):
+    """Starts a release build of weir, as start_weir() does."""
+    return lambda *arguments, **options: start_weir(*arguments, program=release_path(), **options)
+
+
+@pytest.fixture
 def make_origin():
     """Makes scripted origins: make_origin(handler, host=...)."""
     origins = []

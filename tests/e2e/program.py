@@ -8,7 +8,8 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LISTENING = re.compile(r"listening on (?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d+)")
+LISTENING = re.compile(
+    r": listening on (?:(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d+)|unix:(?P<path>.*))$")
 SANITIZER = re.compile(r"Sanitizer|runtime error:")
 START_SECONDS = 20
 STOP_SECONDS = 15
@@ -50,12 +51,13 @@ def run(*arguments, seconds=20):
 class Weir:
     """A running weir."""
 
-    def __init__(self, *arguments, listeners=1, prefix=(), program=None, **variables):
+    def __init__(self, *arguments, listeners=1, prefix=(), program=None, pass_fds=(), **variables):
         self.process = subprocess.Popen([*prefix, program or path(), *arguments],
                                         env=environment(**variables), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        pass_fds=pass_fds)
         self.lines = []
-        self.addresses = []           # (host, port) in the order of the lines
+        self.addresses = []           # (host, port) or path, in the order of the lines
         self.heard = threading.Condition()
         self.closed = False
         self.expected_status = 0
@@ -69,7 +71,8 @@ class Weir:
             with self.heard:
                 self.lines.append(line)
                 if found := LISTENING.search(line):
-                    self.addresses.append((found[1] or found[2], int(found[3])))
+                    self.addresses.append(
+                        found["path"] or (found[1] or found[2], int(found[3])))
                 self.heard.notify_all()
         with self.heard:
             self.closed = True
@@ -125,6 +128,13 @@ class Weir:
 
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
+
+    def reload(self, expected="reloaded: configuration"):
+        """SIGHUP, and waits until weir says what came of it; returns the lines it said."""
+        before = len(self.lines)
+        self.process.send_signal(signal.SIGHUP)
+        self.wait(lambda: any(expected in line for line in self.lines[before:]), expected, 10)
+        return self.lines[before:]
 
     def finish(self, seconds=STOP_SECONDS):
         """Waits for the end and checks it."""
