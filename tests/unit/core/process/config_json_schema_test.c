@@ -244,6 +244,33 @@ static void test_what_weir_takes_is_allowed(void **state)
     }
 }
 
+static char *read_document(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("%s is not there: run from the root of the checkout", path);
+    assert_true(getdelim(&text, &size, 0, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void test_examples_of_the_reference_are_allowed(void **state)
+{
+    char *reference = read_document("docs/configuration.md"), *start = reference, *end;
+    uint32_t examples = 0;
+    for (; (start = strstr(start, "```yaml\n")); start = end + 1, examples++) {
+        start = strchr(start, '\n') + 1;
+        end = strstr(start, "```");
+        *end = 0;
+        if (!validates(start))
+            fail_msg("%s: %s", start, wrong);
+    }
+    free(reference);
+    assert_int_equal(examples, 4);
+}
+
 static void test_what_is_not_allowed_weir_does_not_take(void **state)
 {
     static const char *const files[] = {
@@ -322,13 +349,7 @@ static void test_defaults_are_allowed(void **state)
 
 static void test_the_published_one_is_this_one(void **state)
 {
-    char *published = NULL;
-    size_t size = 0;
-    FILE *file = fopen("docs/weir.schema.json", "r");
-    if (!file)
-        fail_msg("docs/weir.schema.json is not there: run from the root of the checkout");
-    assert_true(getdelim(&published, &size, 0, file) > 0);
-    fclose(file);
+    char *published = read_document("docs/weir.schema.json");
     bool same = !strcmp(published, printed);
     free(published);
     if (!same)
@@ -341,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_what_weir_takes_is_allowed),
+        TEST(test_examples_of_the_reference_are_allowed),
         TEST(test_what_is_not_allowed_weir_does_not_take),
         TEST(test_defaults_are_allowed),
         TEST(test_the_published_one_is_this_one),
