@@ -7,49 +7,8 @@
 #   CASES    the folder of acceptance cases with their run.py, for check 2
 # Needs a built tree: ./dev build release release-sim asan bench. Check 4 wants a quiet machine.
 # Outputs of everything that runs are kept where the last line says. Exit status 1: something failed.
-set -uo pipefail
-root=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
-python=/usr/bin/python3
-weir=$root/build/release/weir
-outputs=$(mktemp -d "${TMPDIR:-/tmp}/weir-accept.XXXXXX")
-failures=0
-export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
-
-verdict() { # K PASS|FAIL|SKIP EVIDENCE
-    [ "$2" != FAIL ] || failures=$((failures + 1))
-    echo "$1 $2 $3"
-}
-
-# passed NUMBER: PASS for 0, else FAIL
-passed() {
-    if [ "$1" -eq 0 ]; then echo PASS; else echo FAIL; fi
-}
-
-# one_line: joins lines, so that evidence is one
-one_line() { tr '\n' ';' | sed 's/;$//; s/;/; /g'; }
-
-# with_weir COMMAND...: runs it with PORT and PID of a release weir, which must end well afterwards
-with_weir() (
-    log=$outputs/weir.txt
-    "$weir" -l 127.0.0.1:0 2>"$log" >/dev/null &
-    PID=$!
-    trap 'kill -KILL "$PID" 2>/dev/null' EXIT
-    for _ in $(seq 100); do
-        PORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$log")
-        [ -z "$PORT" ] || break
-        kill -0 "$PID" 2>/dev/null || break
-        sleep 0.1
-    done
-    if [ -z "$PORT" ]; then
-        echo "weir does not start: $(one_line <"$log")"
-        exit 1
-    fi
-    "$@"
-    status=$?
-    kill -TERM "$PID" 2>/dev/null
-    wait "$PID" || { echo "weir ended with status $?"; status=1; }
-    exit "$status"
-)
+# shellcheck source=tests/accept/common.sh
+. "$(dirname "$(readlink -f "$0")")/common.sh"
 
 check_1() {
     if [ -z "$roots" ]; then
@@ -142,10 +101,4 @@ for argument; do
         ;;
     esac
 done
-[ -x "$weir" ] || { echo "no $weir: ./dev build release release-sim asan bench" >&2; exit 2; }
-[ ${#checks[@]} -gt 0 ] || checks=(1 2 3 4 5 6)
-for check in "${checks[@]}"; do
-    "check_$check"
-done
-echo "outputs: $outputs"
-exit "$((failures > 0))"
+run_checks "${checks[@]}"
