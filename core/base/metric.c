@@ -2,25 +2,36 @@
 #include "core/base/metric.h"
 
 const struct metric_about metric_abouts[METRICS] = {
-    [METRIC_CLIENT_CONNECTIONS] = {"client_connections", "Connections of clients that spoke."},
-    [METRIC_CLIENT_CONNECTIONS_OPEN] = {"client_connections_open",
-                                        "Connections of clients that are open.", true},
-    [METRIC_CLIENTS_REFUSED] = {"clients_refused",
-                                "Clients closed at once: their address is not allowed, or has as "
-                                "many connections as it may."},
-    [METRIC_SERVER_CONNECTIONS] = {"server_connections", "Connections made to servers."},
-    [METRIC_SERVER_CONNECTIONS_OPEN] = {"server_connections_open",
-                                        "Connections to servers that are open.", true},
-    [METRIC_SERVER_CONNECTIONS_REUSED] = {"server_connections_reused",
-                                          "Exchanges that took a connection to a server that was "
-                                          "open already."},
-    [METRIC_EXCHANGES] = {"exchanges", "Requests begun, tunnels among them."},
-    [METRIC_EXCHANGES_OPEN] = {"exchanges_open", "Requests and tunnels in progress.", true},
-    [METRIC_EXCHANGES_FAILED] = {"exchanges_failed",
-                                 "Requests answered by weir with an error, or aborted."},
-    [METRIC_ATTEMPTS_REPEATED] = {"attempts_repeated", "Requests sent to a server once more."},
-    [METRIC_ACCESS_LINES_DROPPED] = {"access_lines_dropped",
-                                     "Lines of the access log that could not be written."},
-    [METRIC_REQUEST_BYTES] = {"request_bytes", "Bytes of bodies and tunnels from clients."},
-    [METRIC_RESPONSE_BYTES] = {"response_bytes", "Bytes of bodies and tunnels to clients."},
+    [METRIC_CLIENT_CONNECTIONS] = {.name = "client_connections",
+                                   .help = "Connections of clients that spoke."},
+    [METRIC_CLIENT_CONNECTIONS_OPEN] = {.name = "client_connections_open",
+                                        .help = "Connections of clients that are open.",
+                                        .is_gauge = true},
+    [METRIC_CLIENTS_REFUSED] =
+        {.name = "clients_refused",
+         .help = "Clients closed at once: their address is not allowed, or has as "
+                 "many connections as it may."},
+    [METRIC_SERVER_CONNECTIONS] = {.name = "server_connections",
+                                   .help = "Connections made to servers."},
+    [METRIC_SERVER_CONNECTIONS_OPEN] = {.name = "server_connections_open",
+                                        .help = "Connections to servers that are open.",
+                                        .is_gauge = true},
+    [METRIC_SERVER_CONNECTIONS_REUSED] =
+        {.name = "server_connections_reused",
+         .help = "Exchanges that took a connection to a server that was "
+                 "open already."},
+    [METRIC_EXCHANGES] = {.name = "exchanges", .help = "Requests begun, tunnels among them."},
+    [METRIC_EXCHANGES_OPEN] = {.name = "exchanges_open",
+                               .help = "Requests and tunnels in progress.",
+                               .is_gauge = true},
+    [METRIC_EXCHANGES_FAILED] = {.name = "exchanges_failed",
+                                 .help = "Requests answered by weir with an error, or aborted."},
+    [METRIC_ATTEMPTS_REPEATED] = {.name = "attempts_repeated",
+                                  .help = "Requests sent to a server once more."},
+    [METRIC_ACCESS_LINES_DROPPED] = {.name = "access_lines_dropped",
+                                     .help = "Lines of the access log that could not be written."},
+    [METRIC_REQUEST_BYTES] = {.name = "request_bytes",
+                              .help = "Bytes of bodies and tunnels from clients."},
+    [METRIC_RESPONSE_BYTES] = {.name = "response_bytes",
+                               .help = "Bytes of bodies and tunnels to clients."},
 };

@@ -168,9 +168,10 @@ void reply_with(struct channel *channel, struct head *head, const weir_slice *bo
     channel_deliver_data(channel, body, WEIR_END);
 }
 
-/* What stands at `at` in a template: a placeholder's text, or the one character. */
-static weir_string part_at(const char *at, const struct cause_entry *entry, struct arena *arena,
-                           size_t *length)
+/* The placeholder that `at`, a brace, begins: its text, and how long it is; a brace of no
+ * placeholder stands for itself. */
+static weir_string placeholder(const char *at, const struct cause_entry *entry, struct arena *arena,
+                               size_t *length)
 {
     if (!strncmp(at, "{status}", *length = 8))
         return arena_format(arena, "%u", entry->status);
@@ -182,12 +183,24 @@ static weir_string part_at(const char *at, const struct cause_entry *entry, stru
     return (weir_string){at, 1};
 }
 
+static size_t count_braces(const char *template)
+{
+    size_t count = 0;
+    for (const char *at = template; (at = strchr(at, '{')); at++)
+        count++;
+    return count;
+}
+
 static weir_string fill(const char *template, const struct cause_entry *entry, struct arena *arena)
 {
-    weir_string *parts = arena_allocate(arena, (strlen(template) + 1) * sizeof *parts);
+    weir_string *parts = arena_allocate(arena, (2 * count_braces(template) + 1) * sizeof *parts);
     size_t count = 0, length;
-    for (const char *at = template; *at; at += length)
-        parts[count++] = part_at(at, entry, arena, &length);
+    const char *at = template;
+    for (const char *brace; (brace = strchr(at, '{')); at = brace + length) {
+        parts[count++] = (weir_string){at, (size_t)(brace - at)};
+        parts[count++] = placeholder(brace, entry, arena, &length);
+    }
+    parts[count++] = string_of(at);
     return arena_join(arena, parts, count);
 }
 

@@ -5,7 +5,7 @@
 #include "core/base/string.h"
 #include "core/plugins/registry.h"
 
-enum { PORT_HTTP = 80, PORT_SMTP = 25 };
+enum { PORT_HTTP = 80 };
 
 static weir_result to_authority(weir_string text, uint16_t default_port, struct target *target)
 {
@@ -31,9 +31,9 @@ static weir_result to_tunnel_end(const struct snapshot *snapshot, const weir_hea
 {
     target->protocol = registry_protocol("raw");
     weir_result rc = to_authority(request->authority, 0, target);
-    const struct port_set *ports = &snapshot->connect_ports;
-    bool allowed = ports->count ? ports_contain(ports, target->port) : target->port != PORT_SMTP;
-    return rc == WEIR_OK && !allowed ? WEIR_DENIED : rc;
+    if (rc == WEIR_OK && !ports_contain(&snapshot->connect_ports, target->port))
+        rc = WEIR_DENIED;
+    return rc;
 }
 
 weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,
