@@ -6,25 +6,33 @@
 
 #define EVERY_BYTE(b) (0x0101010101010101u * (uint64_t)(b))
 
-/* A byte of the word is zero. */
-static bool has_zero(uint64_t word)
-{
-    return (word - EVERY_BYTE(1)) & ~word & EVERY_BYTE(0x80);
-}
-
 /* None of the eight bytes is a control, a quote, a backslash, DEL or beyond ASCII; nor below
- * `least`. */
-static bool all_plain(uint64_t word, uint64_t least)
+ * `least`. What is not fine sets the highest bit of its byte, as may what is above it then. */
+static inline bool all_plain(uint64_t word, uint64_t least)
 {
-    bool low = (word - least) & ~word & EVERY_BYTE(0x80);
-    return !(word & EVERY_BYTE(0x80)) && !low && !has_zero(word ^ EVERY_BYTE('"')) &&
-           !has_zero(word ^ EVERY_BYTE('\\')) && !has_zero(word ^ EVERY_BYTE(0x7f));
+    const uint64_t ones = EVERY_BYTE(1);
+    uint64_t not_fine = word | (word + ones) | (word - least) | ((word ^ EVERY_BYTE('"')) - ones) |
+                        ((word ^ EVERY_BYTE('\\')) - ones);
+    return !(not_fine & EVERY_BYTE(0x80));
 }
 
+static inline uint64_t least_of(enum escape_style style)
+{
+    return style == ESCAPE_BARE ? EVERY_BYTE(0x21) : EVERY_BYTE(0x20);
+}
+
+/* The same for one byte. A bit for each of ASCII. */
 static bool plain(uint8_t byte, enum escape_style style)
 {
-    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' &&
-           (byte != ' ' || style != ESCAPE_BARE);
+    static const uint64_t low[] = {
+        [ESCAPE_QUOTED] = 0xfffffffb00000000, /* not C0 and not the quote */
+        [ESCAPE_BARE] = 0xfffffffa00000000,   /* nor the space */
+        [ESCAPE_JSON] = 0xfffffffb00000000,
+    };
+    static const uint64_t high = 0x7fffffffefffffff; /* not the backslash and not DEL */
+    if (byte < 0x40)
+        return low[style] >> byte & 1;
+    return byte < 0x80 && (high >> (byte - 0x40) & 1);
 }
 
 /* How many bytes the UTF-8 character has that begins with these; 0: it is none. */
@@ -114,20 +122,68 @@ static bool put_character(char **at, const char *end, const uint8_t *bytes, size
                                 : put_text_escape(at, end, bytes, *taken);
 }
 
-/* What is usual: as it is, eight bytes at a time. Returns how many were. */
+/* --- what is usual: nothing needs an escape */
+
+static inline bool copy_eight(char *to, const uint8_t *bytes, uint64_t least)
+{
+    uint64_t word;
+    memcpy(&word, bytes, 8);
+    memcpy(to, &word, 8);
+    return all_plain(word, least);
+}
+
+/* Four to seven, as two words that overlap. */
+static inline bool copy_some(char *to, const uint8_t *bytes, size_t length, uint64_t least)
+{
+    uint32_t first, last;
+    memcpy(&first, bytes, 4);
+    memcpy(&last, bytes + length - 4, 4);
+    memcpy(to, &first, 4);
+    memcpy(to + length - 4, &last, 4);
+    return all_plain((uint64_t)last << 32 | first, least);
+}
+
+/* One to three, each in its place, some of them twice. */
+static inline bool copy_few(char *to, const uint8_t *bytes, size_t length, uint64_t least)
+{
+    size_t middle = length / 2;
+    uint64_t first = bytes[0], second = bytes[middle], last = bytes[length - 1];
+    to[0] = (char)first;
+    to[middle] = (char)second;
+    to[length - 1] = (char)last;
+    return all_plain(EVERY_BYTE('a') << 24 | last << 16 | second << 8 | first, least);
+}
+
+char *escape_copy(char *at, const char *end, weir_string value, enum escape_style style)
+{
+    const uint8_t *bytes = (const uint8_t *)value.bytes;
+    size_t length = value.length;
+    uint64_t least = least_of(style);
+    bool fine = true;
+    if (length > (size_t)(end - at))
+        return NULL;
+    if (length >= 8) {
+        for (size_t i = 0; i + 8 <= length; i += 8)
+            fine &= copy_eight(at + i, bytes + i, least);
+        fine &= copy_eight(at + length - 8, bytes + length - 8, least); /* overlaps */
+    } else if (length >= 4) {
+        fine = copy_some(at, bytes, length, least);
+    } else if (length) {
+        fine = copy_few(at, bytes, length, least);
+    }
+    return fine ? at + length : NULL;
+}
+
+/* --- anything */
+
+/* Returns how many bytes were as they are. */
 static size_t put_plain(char **at, const char *end, const uint8_t *bytes, size_t length,
                         enum escape_style style)
 {
-    uint64_t least = style == ESCAPE_BARE ? EVERY_BYTE(0x21) : EVERY_BYTE(0x20), word;
     size_t done = 0, room = (size_t)(end - *at), most = length < room ? length : room;
     char *to = *at;
-    while (most - done >= sizeof word) {
-        memcpy(&word, bytes + done, sizeof word);
-        if (!all_plain(word, least))
-            break;
-        memcpy(to + done, &word, sizeof word);
-        done += sizeof word;
-    }
+    while (most - done >= 8 && copy_eight(to + done, bytes + done, least_of(style)))
+        done += 8;
     while (done < most && plain(bytes[done], style)) {
         to[done] = (char)bytes[done];
         done++;

@@ -20,6 +20,10 @@ enum escape_style {
  * what is there ends with a whole character or escape. */
 bool escape_put(char **at, const char *end, weir_string value, enum escape_style style);
 
+/* The same for what is usual, and quicker: where it ends when nothing in it needed an escape, it
+ * was ASCII and it fitted; otherwise NULL, and what is at `at` means nothing. */
+char *escape_copy(char *at, const char *end, weir_string value, enum escape_style style);
+
 /* Valid UTF-8 without control characters but tabs: what may be written as it is. */
 bool escape_not_needed(weir_string text);
 

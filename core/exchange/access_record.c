@@ -13,10 +13,8 @@
 
 /* --- while it lasts */
 
-void access_begin(struct exchange *x, const struct connection *connection)
+void access_note_begin(struct exchange *x, const struct connection *connection)
 {
-    if (!x->snapshot->access_log.on || !x->worker->access_lines)
-        return;
     x->access = arena_allocate(&x->arena, sizeof *x->access);
     x->access->number = metric_read(&x->worker->metrics, METRIC_EXCHANGES);
     x->access->client = connection->carrier->facts.peer;
@@ -24,38 +22,48 @@ void access_begin(struct exchange *x, const struct connection *connection)
     x->access->sent_us = x->access->answered_us = 0;
 }
 
-void access_sent(struct exchange *x)
+void access_note_sent(struct exchange *x)
 {
-    if (!x->access)
-        return;
     x->access->server = x->server.connection->carrier->facts.peer;
     x->access->sent_us = loop_now_us(x->worker->loop);
     x->access->answered_us = 0;
 }
 
-void access_answered(struct exchange *x)
+void access_note_answered(struct exchange *x)
 {
-    if (x->access && x->progress == PROGRESS_SENT)
-        x->access->answered_us = loop_now_us(x->worker->loop);
+    x->access->answered_us = loop_now_us(x->worker->loop);
 }
 
 /* --- addresses as text: without printf, because it is done for every line */
 
-static char *put_number(char *at, unsigned number)
+static char *put_byte(char *at, uint8_t number)
 {
+    if (number >= 100)
+        *at++ = (char)('0' + number / 100);
     if (number >= 10)
-        at = put_number(at, number / 10);
-    *at++ = (char)('0' + number % 10);
-    return at;
+        *at++ = (char)('0' + number / 10 % 10);
+    *at = (char)('0' + number % 10);
+    return at + 1;
 }
 
 static char *put_v4(char *at, const uint8_t *bytes)
 {
     for (int i = 0; i < 4; i++) {
-        at = put_number(at, bytes[i]);
+        at = put_byte(at, bytes[i]);
         *at++ = '.';
     }
     return at - 1;
+}
+
+static char *put_port(char *at, uint16_t port)
+{
+    char *end = at + 2;
+    *at = ':';
+    for (unsigned left = port; left >= 10; left /= 10)
+        end++;
+    for (char *digit = end; digit > at + 1; port /= 10)
+        *--digit = (char)('0' + port % 10);
+    return end;
 }
 
 static char *put_host(char *at, const struct address *address, bool brackets)
@@ -88,10 +96,8 @@ static weir_string address_text(const struct address *address, bool port,
         return (weir_string){"", 0};
     }
     char *end = put_host(text, address, port);
-    if (port) {
-        *end++ = ':';
-        end = put_number(end, address_port(address));
-    }
+    if (port)
+        end = put_port(end, address_port(address));
     return (weir_string){text, (size_t)(end - text)};
 }
 
@@ -137,17 +143,15 @@ static void write_record(struct exchange *x, weir_result why)
         .attempts = x->attempt.number,
         .reused = x->attempt.reused,
         .by = answered_by(x),
-        .why = string_of(cause_name(why)),
+        .why = why == WEIR_OK ? WEIR_STRING("ok") : string_of(cause_name(why)),
     };
     if (record.by == ACCESS_BY_FILTER)
         record.filter = string_of(x->replier->name);
     access_lines_add(x->worker->access_lines, x->snapshot->access_log.compiled, &record);
 }
 
-void access_end(struct exchange *x, weir_result why)
+void access_write(struct exchange *x, weir_result why)
 {
-    if (!x->access)
-        return;
     if (why == WEIR_OK) /* it was told why it failed */
         why = x->cause;
     bool failed = why != WEIR_OK || (x->response_sent && x->response->view.status >= 400);

@@ -4,6 +4,7 @@
 #ifndef CORE_EXCHANGE_ACCESS_RECORD_H
 #define CORE_EXCHANGE_ACCESS_RECORD_H
 
+#include "core/base/snapshot.h"
 #include "core/exchange/exchange.h"
 
 /* Addresses are copied, because the connections may be gone when the exchange ends. */
@@ -13,13 +14,37 @@ struct access_notes {
     uint64_t sent_us, answered_us; /* 0: did not happen */
 };
 
+void access_note_begin(struct exchange *exchange, const struct connection *connection);
+void access_note_sent(struct exchange *exchange);
+void access_note_answered(struct exchange *exchange);
+void access_write(struct exchange *exchange, weir_result why);
+
 /* The exchange has its client's connection. */
-void access_begin(struct exchange *exchange, const struct connection *connection);
+static inline void access_begin(struct exchange *exchange, const struct connection *connection)
+{
+    if (exchange->snapshot->access_log.on && exchange->worker->access_lines)
+        access_note_begin(exchange, connection);
+}
+
 /* Its request's head goes to a server. */
-void access_sent(struct exchange *exchange);
-/* The server's final head has come. */
-void access_answered(struct exchange *exchange);
+static inline void access_sent(struct exchange *exchange)
+{
+    if (exchange->access)
+        access_note_sent(exchange);
+}
+
+/* A final head has come. */
+static inline void access_answered(struct exchange *exchange)
+{
+    if (exchange->access && exchange->progress == PROGRESS_SENT)
+        access_note_answered(exchange);
+}
+
 /* It is over, and everything of it is still there. */
-void access_end(struct exchange *exchange, weir_result why);
+static inline void access_end(struct exchange *exchange, weir_result why)
+{
+    if (exchange->access)
+        access_write(exchange, why);
+}
 
 #endif
