@@ -132,6 +132,7 @@ static bool bind_file(int fd, struct listen_place *place)
         return false;
     place->device = status.st_dev;
     place->inode = status.st_ino;
+    place->made = status.st_mtim; /* which no change of owner or mode touches */
     return true;
 }
 
@@ -199,13 +200,18 @@ int listen_adopt(int socket, struct listen_place *place)
     return 0;
 }
 
-int listen_unlink(const struct listen_place *place)
+static bool is_ours(const struct listen_place *place)
 {
     struct stat status;
-    if (!is_unix(place) || !place->inode || lstat(place->path, &status) != 0 ||
-        status.st_dev != place->device || status.st_ino != place->inode)
-        return 0;
-    return unlink(place->path) ? -errno : 0;
+    return is_unix(place) && place->inode && lstat(place->path, &status) == 0 &&
+           status.st_dev == place->device && status.st_ino == place->inode &&
+           status.st_mtim.tv_sec == place->made.tv_sec &&
+           status.st_mtim.tv_nsec == place->made.tv_nsec;
+}
+
+int listen_unlink(const struct listen_place *place)
+{
+    return is_ours(place) && unlink(place->path) ? -errno : 0;
 }
 
 int listen_give(const struct listen_place *place, uid_t user, gid_t group)

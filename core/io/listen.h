@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "core/io/address.h"
 #include "core/io/carrier.h"
@@ -23,6 +24,7 @@ struct listen_place {
     mode_t mode;  /* of the file */
     dev_t device; /* which file it is, once it was made */
     ino_t inode;
+    struct timespec made; /* inodes are used again */
 };
 
 /* "127.0.0.1:3128", "[::1]:3128" or "unix:PATH". False when it is none of them. */
@@ -60,7 +62,8 @@ struct listener_events {
  * NULL when the system does not let it wait for this socket. */
 struct listener *listener_open(struct loop *loop, int socket, const struct listener_events *events,
                                void *user);
-/* [worker] Closes the socket, after accepting who is in its queue already: they would be reset. */
+/* [worker] Closes the socket, after accepting who is in its queue already: they would be reset. Not
+ * from inside its events. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -109,7 +109,8 @@ def test_web_pages_cannot_reload(running):
 
 def test_connection_is_kept_and_pipelined(running):
     with Client(running.socket) as client:
-        client.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+                    b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")
         assert client.response().body == b"ok\n"
         assert client.response().body == b"ready\n"
         assert client.ask(b"NONSENSE\r\n\r\n", method=b"GET").status == 400
@@ -150,7 +151,8 @@ def test_metrics_of_the_process(running):
               for name, family in running.admin.families().items()}
     memory = running.weir.memory()
     assert memory / 2 < values["process_resident_memory_bytes"] < memory * 2
-    assert abs(running.weir.descriptors() - values["process_open_fds"]) <= 2  # who asks comes and goes
+    difference = running.weir.descriptors() - values["process_open_fds"]
+    assert abs(difference) <= 2, "who asks comes and goes"
     assert values["process_max_fds"] >= values["process_open_fds"]
     assert 0 <= values["weir_uptime_seconds"] < 60
     assert values["process_cpu_seconds_total"] > 0

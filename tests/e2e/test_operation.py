@@ -380,7 +380,8 @@ def test_only_root_becomes_somebody_else(open_directory, make_origin):
 # --- pid_file
 
 def test_pid_file(start_weir, tmp_path):
-    file = configure(tmp_path, f"pid_file: {tmp_path}/pid\nlisten: [ {{ address: '127.0.0.1:0' }} ]\n")
+    file = configure(tmp_path, f"pid_file: {tmp_path}/pid\n"
+                               "listen: [ { address: '127.0.0.1:0' } ]\n")
     (tmp_path / "pid").write_text("123456789 and what a killed process left\n")
     weir = start_weir("-c", file)
     assert (tmp_path / "pid").read_text() == f"{weir.pid}\n"

@@ -182,8 +182,8 @@ def test_all_new_listeners_or_none(running):
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        addresses = [f"127.0.0.1:{free}", f"127.0.0.1:{taken.getsockname()[1]}",
-                     f"unix:{running.directory}/new.sock"]
+        addresses = [f"127.0.0.1:{free}", f"unix:{running.directory}/new.sock",
+                     f"127.0.0.1:{taken.getsockname()[1]}"]
         running.write("", [*running.listen, *addresses])
         answer = running.admin.reload()
         assert answer.status == 422 and b"Address already in use" in answer.body
