@@ -15,7 +15,7 @@
 static const weir_protocol h1 = {.size = sizeof h1, .name = "h1"};
 static const weir_protocol raw = {.size = sizeof raw, .name = "raw"};
 static struct port_range usual_ports[] = {{1, 24}, {26, 65535}};
-static struct snapshot forward = {.connect_ports = {usual_ports, 2}};
+static struct snapshot forward = {.connect_ports = {usual_ports, 2}}, reverse;
 
 static char one[] = "one.example:8080", two[] = "two.example", three[] = "[::1]:8081";
 static char *servers[] = {one, two, three};
