@@ -693,7 +693,8 @@ static void write_hosts(const char *text)
 
 static void hosts_file_comes_first(void **state)
 {
-    write_hosts("10.0.0.1 both.test # 10.0.0.9 no\n::2 six\n10.0.0.2 both.test\n10.0.0.4 name alias\n");
+    write_hosts(
+        "10.0.0.1 both.test # 10.0.0.9 no\n::2 six\n10.0.0.2 both.test\n10.0.0.4 name alias\n");
     answer_at_once_is("both.test", AF_INET, "10.0.0.1 10.0.0.2");
     answer_at_once_is("Both.Test", AF_INET6, ""); /* not the server's */
     answer_at_once_is("alias", AF_INET, "10.0.0.4");
