@@ -292,6 +292,18 @@ static void pass_interim(struct exchange *x)
     }
 }
 
+/* Whether the client's connection is of no use behind this answer. */
+static bool is_last(const struct exchange *x)
+{
+    uint32_t most = x->snapshot->requests_per_connection;
+    /* What a client sends that took a tunnel for granted would be read as a request. Who is asked
+     * for credentials asks again. */
+    bool refused_tunnel = x->request->view.kind == WEIR_TUNNEL && !x->tunnel;
+    return (x->response->view.flags & WEIR_LAST) ||
+           (refused_tunnel && x->response->view.status != 407) ||
+           (most && x->client.connection->exchanges >= most);
+}
+
 static void send_response_head(struct exchange *x)
 {
     bool end = x->server.incoming_ended && relay_drained(&x->response_flow) &&
@@ -299,11 +311,7 @@ static void send_response_head(struct exchange *x)
     x->response_sent = true;
     x->tunnel = x->response->view.kind == WEIR_TUNNEL;
     x->response_flow.ended = end;
-    uint32_t flags = (end ? WEIR_END : 0) | (x->response->view.flags & WEIR_LAST);
-    uint32_t most = x->snapshot->requests_per_connection;
-    if (most && x->client.connection->exchanges >= most)
-        flags |= WEIR_LAST;
-    channel_head(&x->client, x->response, flags);
+    channel_head(&x->client, x->response, (end ? WEIR_END : 0) | (is_last(x) ? WEIR_LAST : 0));
 }
 
 static void step_response(struct exchange *x)
