@@ -145,43 +145,45 @@ void access_writer_take(void *user, struct access_batch *batch)
 
 /* --- its file */
 
-static bool is_standard_output(const char *name)
-{
-    return !name || !strcmp(name, "-");
-}
-
 /* Not blocking: of a pipe that nobody reads it is an error, and of a slow one no reason to wait. */
 static int open_file(const char *name)
 {
-    int file = is_standard_output(name)
-                   ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                   : open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
+    int file = name ? open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640)
+                    : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     if (file < 0)
         log_write(LOG_ERROR, "cannot open the access log %s: %s",
-                  is_standard_output(name) ? "on standard output" : name, strerror(errno));
+                  name ? name : "on standard output", strerror(errno));
     return file;
 }
 
-/* A line that the old file got a part of is whole in the new one. */
+/* A line that the file before got a part of is whole in the new one. */
 static void rewind_line(struct access_writer *writer)
 {
     while (writer->written && writer->first->bytes[writer->written - 1] != '\n')
         writer->written--;
 }
 
+static void leave_file(struct access_writer *writer, const struct stat *now)
+{
+    struct stat before = {0};
+    write_waiting(writer);
+    fstat(writer->file, &before);
+    if (before.st_dev != now->st_dev || before.st_ino != now->st_ino)
+        rewind_line(writer);
+    close(writer->file);
+}
+
 static bool take_file(struct access_writer *writer, const char *name)
 {
-    struct stat status;
+    struct stat status = {0};
     int file = open_file(name);
     if (file < 0)
         return false;
-    if (writer->file >= 0) {
-        write_waiting(writer);
-        rewind_line(writer);
-        close(writer->file);
-    }
+    fstat(file, &status);
+    if (writer->file >= 0)
+        leave_file(writer, &status);
     writer->file = file;
-    writer->regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    writer->regular = S_ISREG(status.st_mode);
     return true;
 }
 
@@ -192,7 +194,7 @@ bool access_writer_open(struct access_writer *writer, const struct access_log_co
     if (!take_file(writer, log->file))
         return false;
     memory_free(writer->name);
-    writer->name = is_standard_output(log->file) ? NULL : memory_copy_string(string_of(log->file));
+    writer->name = log->file ? memory_copy_string(string_of(log->file)) : NULL;
     return true;
 }
 

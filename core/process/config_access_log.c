@@ -26,8 +26,11 @@ void config_access_log(struct access_log_config *log, const struct tree_node *ro
     const struct tree_node *section = root ? tree_child(root, "log") : NULL;
     const struct tree_node *access = section ? tree_child(section, "access") : NULL;
     const struct tree_node *node = access ? tree_child(access, "format") : NULL;
+    const struct tree_node *file = access ? tree_child(access, "file") : NULL;
     struct access_mistake mistake = {0};
     log->on = access != NULL;
+    if (file && string_equal(file->text, WEIR_STRING("-")))
+        log->file = NULL; /* standard output */
     if (!log->on || !log->format)
         return;
     log->compiled = access_format_compile(string_of(log->format), arena, &mistake);

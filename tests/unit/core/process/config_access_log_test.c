@@ -56,6 +56,8 @@ static void test_on(void **state)
     assert_non_null(log->compiled);
     assert_string_equal(log->file, "/tmp/a");
     assert_int_equal(log->sample, 7);
+    clean(state);
+    assert_null(read_right("log: { access: { file: \"-\" } }\n")->file); /* standard output */
 }
 
 static void is_wrong(const char *format, const char *message)
