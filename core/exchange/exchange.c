@@ -166,15 +166,21 @@ static bool body_too_large(const struct exchange *x)
     return x->client.received_bytes > most || (announced > 0 && (uint64_t)announced > most);
 }
 
+/* First of all, also when it is answered because it is malformed or broke off already. */
+static void step_new(struct exchange *x)
+{
+    weir_answer answer = filters_open(x);
+    if (answer != WEIR_CONTINUE)
+        answer_for_filter(x, answer);
+}
+
 static void step_begun(struct exchange *x)
 {
     if (x->request->view.kind == WEIR_MALFORMED_REQUEST) {
         answer_failure(x, x->request->view.error);
         return;
     }
-    weir_answer answer = filters_run(x, HOOK_OPEN);
-    if (answer == WEIR_CONTINUE)
-        answer = filters_run(x, HOOK_REQUEST);
+    weir_answer answer = filters_run(x, HOOK_REQUEST);
     if (answer != WEIR_CONTINUE) {
         answer_for_filter(x, answer);
         return;
@@ -241,10 +247,12 @@ static void step_server_failed(struct exchange *x)
 }
 
 /* The client's request broke off or came too slowly or too large: answered if it still can be. An
- * answer on its way already goes on; it is the better one. */
+ * answer on its way already goes on; it is the better one. A tunnel has no answer to wait for. */
 static void step_request_error(struct exchange *x, weir_result cause)
 {
-    if (x->progress != PROGRESS_ANSWERED && !x->response_sent)
+    if (x->tunnel)
+        finish(x, cause);
+    else if (x->progress != PROGRESS_ANSWERED && !x->response_sent)
         answer_failure(x, cause);
 }
 
@@ -382,6 +390,8 @@ static void exchange_step(struct mark *mark)
         finish(x, x->client.failed);
         return;
     }
+    if (!x->opened)
+        step_new(x);
     if (x->timed_out != WEIR_OK)
         step_timed_out(x);
     else if (x->client.incoming_error != WEIR_OK)

@@ -29,6 +29,7 @@ struct exchange {
     struct channel client, server;
     struct flow request_flow, response_flow;
     enum progress progress;
+    bool opened;           /* the filters know it */
     bool response_sent;    /* the final head went to the client */
     bool tunnel;           /* both directions carry bytes and end by themselves */
     bool event_stream;     /* an answer that may be silent for long: text/event-stream */

@@ -57,28 +57,47 @@ static struct exchange *of(weir_exchange *public)
     return (struct exchange *)public;
 }
 
+static weir_answer run_one(struct exchange *exchange, enum filter_hook hook,
+                           const weir_filter *filter)
+{
+    weir_answer answer = hook_of(filter, hook)(public_of(exchange));
+    if (answer == WEIR_CONTINUE)
+        return WEIR_CONTINUE;
+    if (answer == WEIR_RESPOND && exchange->reply) {
+        exchange->replier = filter;
+        return WEIR_RESPOND;
+    }
+    log_write(LOG_WARNING, "filter %s failed", filter->name);
+    return WEIR_FAIL;
+}
+
+weir_answer filters_open(struct exchange *exchange)
+{
+    const struct filter_chain *chain = exchange->chain;
+    weir_answer first = WEIR_CONTINUE;
+    exchange->opened = true;
+    for (uint32_t i = 0; i < chain->counts[HOOK_OPEN]; i++) {
+        weir_answer answer = run_one(exchange, HOOK_OPEN, chain->lists[HOOK_OPEN][i]);
+        if (first == WEIR_CONTINUE)
+            first = answer;
+    }
+    return first;
+}
+
 weir_answer filters_run(struct exchange *exchange, enum filter_hook hook)
 {
     const struct filter_chain *chain = exchange->chain;
+    weir_answer answer = WEIR_CONTINUE;
     TRACE();
-    for (uint32_t i = 0; i < chain->counts[hook]; i++) {
-        weir_answer answer = hook_of(chain->lists[hook][i], hook)(public_of(exchange));
-        if (answer == WEIR_RESPOND && exchange->reply) {
-            exchange->replier = chain->lists[hook][i];
-            return WEIR_RESPOND;
-        }
-        if (answer != WEIR_CONTINUE) {
-            log_write(LOG_WARNING, "filter %s failed", chain->lists[hook][i]->name);
-            return WEIR_FAIL;
-        }
-    }
-    return WEIR_CONTINUE;
+    for (uint32_t i = 0; i < chain->counts[hook] && answer == WEIR_CONTINUE; i++)
+        answer = run_one(exchange, hook, chain->lists[hook][i]);
+    return answer;
 }
 
 void filters_close(struct exchange *exchange)
 {
     const struct filter_chain *chain = exchange->chain;
-    for (uint32_t i = 0; i < chain->counts[HOOK_CLOSE]; i++)
+    for (uint32_t i = 0; exchange->opened && i < chain->counts[HOOK_CLOSE]; i++)
         chain->lists[HOOK_CLOSE][i]->close(public_of(exchange));
 }
 

@@ -22,8 +22,12 @@ struct filter_chain {
 void filter_chain_build(struct filter_chain *chain, const weir_filter *const *filters,
                         uint32_t count);
 
+/* Runs every open(), whatever one before answered, so that each filter that is closed was opened.
+ * Before any other hook, and once. Returns the first answer, as filters_run(). */
+weir_answer filters_open(struct exchange *exchange);
 /* WEIR_CONTINUE, WEIR_RESPOND (the exchange has the answer) or WEIR_FAIL. */
 weir_answer filters_run(struct exchange *exchange, enum filter_hook hook);
+/* Nothing if the exchange ended before filters_open(). */
 void filters_close(struct exchange *exchange);
 
 /* The table behind query("weir.filter/0"). */

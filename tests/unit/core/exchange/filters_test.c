@@ -109,6 +109,13 @@ static void run(enum filter_hook hook, weir_answer expected, const char *expecte
     assert_string_equal(visits, expected_visits);
 }
 
+static void opened(weir_answer expected, const char *expected_visits)
+{
+    visits[0] = 0;
+    assert_int_equal(filters_open(&exchange), expected);
+    assert_string_equal(visits, expected_visits);
+}
+
 static void closed(const char *expected_visits)
 {
     visits[0] = 0;
@@ -119,7 +126,7 @@ static void closed(const char *expected_visits)
 static void forwards_on_requests_backwards_on_responses(void **state)
 {
     build(&a, &b, &c);
-    run(HOOK_OPEN, WEIR_CONTINUE, "ao bo co ");
+    opened(WEIR_CONTINUE, "ao bo co ");
     run(HOOK_REQUEST, WEIR_CONTINUE, "aq bq cq ");
     run(HOOK_UPSTREAM, WEIR_CONTINUE, "au bu cu ");
     run(HOOK_RESPONSE, WEIR_CONTINUE, "cs bs as ");
@@ -133,6 +140,7 @@ static void no_filters(void **state)
         assert_int_equal(chain.counts[hook], 0);
         run((enum filter_hook)hook, WEIR_CONTINUE, "");
     }
+    opened(WEIR_CONTINUE, "");
     closed("");
 }
 
@@ -143,7 +151,7 @@ static void a_hook_that_is_not_there_is_in_no_list(void **state)
     build(&only_request, &c, &only_response);
     for (int hook = 0; hook < HOOKS; hook++)
         assert_int_equal(chain.counts[hook], hook == HOOK_REQUEST || hook == HOOK_RESPONSE ? 2 : 1);
-    run(HOOK_OPEN, WEIR_CONTINUE, "co ");
+    opened(WEIR_CONTINUE, "co ");
     run(HOOK_REQUEST, WEIR_CONTINUE, "aq cq ");
     run(HOOK_UPSTREAM, WEIR_CONTINUE, "cu ");
     run(HOOK_RESPONSE, WEIR_CONTINUE, "bs cs ");
@@ -175,6 +183,31 @@ static void an_answer_ends_the_run(void **state)
     respond_status = 403;
     run(HOOK_REQUEST, WEIR_RESPOND, "aq bq ");
     assert_int_equal(exchange.reply->view.status, 403);
+}
+
+static void each_filter_is_opened_and_closed(void **state)
+{
+    build(&a, &b, &c);
+    answering = "ao";
+    answer = WEIR_FAIL;
+    opened(WEIR_FAIL, "ao bo co ");
+    closed("cc bc ac ");
+}
+
+static void the_first_answer_of_open_counts(void **state)
+{
+    build(&a, &b, &c);
+    answering = "bo";
+    answer = WEIR_RESPOND;
+    respond_status = 403;
+    opened(WEIR_RESPOND, "ao bo co ");
+    assert_ptr_equal(exchange.replier, &b);
+}
+
+static void what_was_not_opened_is_not_closed(void **state)
+{
+    build(&a, &b, &c);
+    closed("");
 }
 
 static void a_failure_ends_the_run(void **state)
@@ -259,6 +292,9 @@ int main(void)
         TEST(a_hook_that_is_not_there_is_in_no_list),
         TEST(as_many_as_there_may_be),
         TEST(an_answer_ends_the_run),
+        TEST(each_filter_is_opened_and_closed),
+        TEST(the_first_answer_of_open_counts),
+        TEST(what_was_not_opened_is_not_closed),
         TEST(a_failure_ends_the_run),
         TEST(to_respond_without_an_answer_is_a_failure),
         TEST(respond_takes_one_final_answer),
