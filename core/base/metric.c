@@ -11,6 +11,8 @@ const struct metric_about metric_abouts[METRICS] = {
         {.name = "clients_refused",
          .help = "Clients closed at once: their address is not allowed, or has as "
                  "many connections as it may."},
+    [METRIC_CLIENTS_SILENT] = {"clients_silent",
+                               "Clients that have connected and not said anything yet.", true},
     [METRIC_SERVER_CONNECTIONS] = {.name = "server_connections",
                                    .help = "Connections made to servers."},
     [METRIC_SERVER_CONNECTIONS_OPEN] = {.name = "server_connections_open",

@@ -12,6 +12,7 @@ enum metric {
     METRIC_CLIENT_CONNECTIONS,      /* accepted */
     METRIC_CLIENT_CONNECTIONS_OPEN, /* gauge */
     METRIC_CLIENTS_REFUSED,         /* at once, by their address */
+    METRIC_CLIENTS_SILENT,          /* gauge: connected, and not said yet what they speak */
     METRIC_SERVER_CONNECTIONS,      /* dialled */
     METRIC_SERVER_CONNECTIONS_OPEN, /* gauge */
     METRIC_SERVER_CONNECTIONS_REUSED,

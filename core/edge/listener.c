@@ -67,6 +67,7 @@ static void guest_close(struct guest *guest)
 
 static void guest_free(struct guest *guest)
 {
+    metric_add(&guest->entrance->edge->worker->metrics, METRIC_CLIENTS_SILENT, -1);
     wheel_clear(&guest->deadline);
     link_remove(&guest->link);
     buffer_release(guest->first.owner);
@@ -144,8 +145,9 @@ static void on_closed(void *user)
 {
     struct guest *guest = user;
     admission_leave(guest->admission, &guest->carrier->facts.peer);
-    entrance_drop(guest->entrance);
+    struct entrance *entrance = guest->entrance;
     guest_free(guest);
+    entrance_drop(entrance);
 }
 
 static const struct carrier_events guest_events = {
@@ -173,6 +175,7 @@ static void receive(struct entrance *entrance, struct carrier *carrier, enum adm
     guest->carrier = carrier;
     guest->admission = admission;
     entrance->count++;
+    metric_add(&worker->metrics, METRIC_CLIENTS_SILENT, 1);
     link_insert(&entrance->edge->guests, &guest->link);
     wheel_entry_init(&guest->deadline, on_deadline);
     if (snapshot->limits.head_ms)

@@ -12,6 +12,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/string.h"
 #include "core/edge/admission.h"
 #include "core/exchange/exchange.h"
 #include "core/host/host.h"
@@ -175,7 +176,7 @@ static void announce(struct process *process)
 {
     const struct snapshot *snapshot = process->generation->snapshot;
     places_settle(&process->places);
-    if (!process->options->config_file && snapshot->listener_count)
+    if (!process->options->config_file && !value_is_unix(string_of(snapshot->listeners[0].address)))
         log_write(LOG_INFO, "try: curl -x http://%s http://example.com/",
                   snapshot->listeners[0].address);
     notify_ready("serving");

@@ -3,15 +3,15 @@ import os
 import select
 import socket
 
-PASSED_FIRST = 3
+PASSED_FIRST, ASIDE = 3, 200
 
 
 def passing(sockets, names="", process="$$"):
     """The words before a command so that it gets these sockets as LISTEN_FDS; the sockets must be
     inheritable: Popen's pass_fds."""
-    moves = " ".join(f"{PASSED_FIRST + 10 + number}<&{passed.fileno()}"
+    moves = " ".join(f"{ASIDE + number}<&{passed.fileno()}"
                      for number, passed in enumerate(sockets))
-    moves += " " + " ".join(f"{PASSED_FIRST + number}<&{PASSED_FIRST + 10 + number}"
+    moves += " " + " ".join(f"{PASSED_FIRST + number}<&{ASIDE + number}"
                             for number in range(len(sockets)))
     script = (f"exec {moves}; LISTEN_PID={process} LISTEN_FDS={len(sockets)} "
               f"LISTEN_FDNAMES='{names}' exec \"$@\"")

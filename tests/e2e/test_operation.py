@@ -505,6 +505,7 @@ limits: { connections_max: 3 }
 """)
     clients = [Client(weir.address) for unused in range(3)]
     assert silent or all(client.ask(get(origin)).status == 200 for client in clients)
+    weir.settle(lambda: admin.metric("weir_clients_silent") == 3 * silent, "silent clients")
     weir.settle(lambda: "cannot accept" in weir.said(), "its complaint")
     with Client(weir.address) as fourth:
         fourth.send(get(origin))

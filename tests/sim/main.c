@@ -92,12 +92,10 @@ static void drain(void *user)
 /* What weir counts as open must be nothing. */
 static void check_gauges(const struct worker *worker)
 {
-    static const enum metric gauges[] = {METRIC_CLIENT_CONNECTIONS_OPEN,
-                                         METRIC_SERVER_CONNECTIONS_OPEN, METRIC_EXCHANGES_OPEN};
-    for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
-        uint64_t open = metric_read(&worker->metrics, gauges[i]);
-        if (open)
-            violated(NOTHING_LEFT, 0, "%s is %" PRIu64, metric_abouts[gauges[i]].name, open);
+    for (int i = 0; i < METRICS; i++) {
+        uint64_t open = metric_read(&worker->metrics, (enum metric)i);
+        if (metric_abouts[i].is_gauge && open)
+            violated(NOTHING_LEFT, 0, "%s is %" PRIu64, metric_abouts[i].name, open);
     }
 }
 

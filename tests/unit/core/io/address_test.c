@@ -140,6 +140,32 @@ static void equality(void **state)
     assert_false(address_equal(&a, &b));
 }
 
+/* An IPv4 client on a socket for both becomes what he is; nothing else changes. */
+static void mapped(void **state)
+{
+    static const char *const texts[][2] = {{"::ffff:192.0.2.1", "192.0.2.1:443"},
+                                           {"::ffff:0:0:1", "[::ffff:0:0:1]:443"},
+                                           {"::192.0.2.1", "[::192.0.2.1]:443"},
+                                           {"2001:db8::1", "[2001:db8::1]:443"},
+                                           {"192.0.2.1", "192.0.2.1:443"}};
+    char text[ADDRESS_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct address address;
+        assert_true(address_from_literal(string_of(texts[i][0]), 443, &address));
+        address_unmap(&address);
+        assert_string_equal(address_format(&address, text), texts[i][1]);
+    }
+}
+
+static void nameless(void **state)
+{
+    char text[ADDRESS_TEXT_BYTES];
+    struct address address = {.any.sa_family = AF_UNIX};
+    assert_string_equal(address_format(&address, text), "unix:");
+    assert_int_equal(address_port(&address), 0);
+    assert_false(address_equal(&address, &address));
+}
+
 static void ports(void **state)
 {
     static const char *const texts[] = {"127.0.0.1:1", "[::1]:1"};
@@ -158,7 +184,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back), cmocka_unit_test(nonsense), cmocka_unit_test(literals),
-        cmocka_unit_test(equality),       cmocka_unit_test(ports),
+        cmocka_unit_test(equality),       cmocka_unit_test(ports),    cmocka_unit_test(mapped),
+        cmocka_unit_test(nameless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
