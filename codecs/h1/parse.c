@@ -451,9 +451,11 @@ enum h1_parsed h1_parse_request(llhttp_t *parser, const weir_limits *limits, con
                                 size_t count, const struct h1_head **result)
 {
     weir_string method = method_of(bytes, count);
-    enum h1_parsed parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, 0);
-    *result = &collected.result;
     size_t after = (size_t)(method.bytes - (const char *)bytes) + method.length;
+    /* Behind PRI llhttp waits for more than a head: for all of HTTP/2's preface. */
+    size_t skip = equal(method, WEIR_STRING("PRI")) ? after : 0;
+    enum h1_parsed parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, skip);
+    *result = &collected.result;
     if (parsed == H1_BROKEN && method.length && method_is_strange(parser)) {
         if (after == count) /* perhaps only the beginning of it */
             return check_size(H1_MORE, limits, bytes, count);
@@ -470,8 +472,12 @@ static bool never_has_body(uint32_t status)
     return status < 200 || status == 204 || status == 304;
 }
 
-static bool reason_is_text(weir_string reason)
+/* llhttp takes CR CR for the end of a status line, and any byte for a part of its reason. */
+static bool status_line_is_strict(weir_string reason, const uint8_t *bytes, size_t count)
 {
+    const uint8_t *line_end = memchr(bytes, '\r', count - 1);
+    if (!line_end || line_end[1] != '\n')
+        return false;
     for (size_t i = 0; i < reason.length; i++) {
         uint8_t c = (uint8_t)reason.bytes[i];
         if ((c < 0x20 && c != '\t') || c == 0x7f)
@@ -489,7 +495,7 @@ enum h1_parsed h1_parse_response(llhttp_t *parser, const weir_limits *limits, bo
     if (parsed != H1_DONE)
         return parsed;
     if (!version_is_ours(parser) || parser->status_code < 100 || parser->status_code > 599 ||
-        !reason_is_text(collected.reason))
+        !status_line_is_strict(collected.reason, bytes, collected.result.consumed))
         return broken(WEIR_MALFORMED);
     fill_common(parser, bytes);
     head->head.status = parser->status_code;

@@ -185,6 +185,7 @@ void h1_report_broken(weir_connection *connection, weir_result error)
     struct h1 *h1 = h1_of(connection);
     h1->keep_alive = false;
     h1->receiving = RECEIVE_NOTHING;
+    h1->no_body = h1->peer_10 = false; /* of the request before */
     if (client_side(connection))
         begin(connection, &(weir_head){.size = sizeof(weir_head),
                                        .kind = WEIR_MALFORMED_REQUEST,

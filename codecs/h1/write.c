@@ -9,7 +9,8 @@
 
 static uint8_t *put(uint8_t *at, const char *bytes, size_t length)
 {
-    memcpy(at, bytes, length);
+    if (length)
+        memcpy(at, bytes, length);
     return at + length;
 }
 

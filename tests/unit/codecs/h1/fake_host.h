@@ -15,7 +15,7 @@
 #include "core/base/buffer.h"
 #include "core/connection/head.h"
 
-enum { FAKE_CHANNELS = 64 };
+enum { FAKE_CHANNELS = 200 };
 
 struct fake_bytes {
     char *bytes; /* with a NUL behind them; NULL: there was nothing yet */
@@ -35,6 +35,7 @@ struct fake_channel {
     uint64_t credit; /* what it may be sent */
     bool first_grant;
     uint64_t sent, returned; /* bodies; how much of that left */
+    bool answering;          /* its head was sent */
     bool sent_end;
 };
 
@@ -44,6 +45,7 @@ static struct fake {
     const weir_channel_operations *operations;
     weir_limits limits;
     struct arena arena;
+    _Alignas(8) uint8_t first_block[64]; /* of the arena */
     struct fake_channel channels[FAKE_CHANNELS];
     uint32_t begun; /* how many of them */
     int inside;     /* the protocol is being called */
@@ -306,7 +308,7 @@ static inline void fake_open(uint32_t side)
     fake.public.side = side;
     fake.carrier_credit = WEIR_CREDIT;
     CHECK(fake.public.state && fake.operations->channel_state_size == 0);
-    arena_init(&fake.arena, NULL, 0);
+    arena_init(&fake.arena, fake.first_block, sizeof fake.first_block);
     fake.inside++;
     fake.protocol->connection->open(&fake.public);
     fake.inside--;
@@ -429,7 +431,8 @@ static inline uint32_t fake_spare(void)
 static inline weir_result fake_send_head(struct fake_channel *channel, const weir_head *head,
                                          uint32_t flags)
 {
-    CHECK(channel->open && !channel->sent_end);
+    CHECK(channel->open && !channel->answering);
+    channel->answering = true;
     channel->sent_end = flags & WEIR_END;
     fake.inside++;
     weir_result rc = fake.operations->head(&channel->public, head, flags);

@@ -151,7 +151,7 @@ static void plays(const char *bytes, size_t length, const char *expected)
 static void requests_one_after_another(void **state)
 {
     PLAYS("", "closed");
-    PLAYS("\r\n\r\n\n\r", "closed");
+    PLAYS("\r\n\r\n\r", "closed");
     PLAYS("GET /1 HTTP/1.1\r\n" HOST "\r\n", "GET /1 Host=a []\n" ANSWER("0") "closed");
     PLAYS("GET /1 HTTP/1.1\r\n" HOST "\r\n\r\n\r\nGET /2 HTTP/1.1\r\n" HOST "\r\n"
           "GET /3 HTTP/1.1\r\n" HOST "X: y\r\n\r\n",
@@ -188,6 +188,8 @@ static void nothing_follows_what_is_broken(void **state)
           "GET /1 Host=a []\n  [] malformed -30\n" ANSWER("0") CLOSE("1") "closed");
     PLAYS("GET /1 HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n" HOST "\r\n",
           "  [] malformed -30\n" CLOSE("0") "closed");
+    PLAYS("\r\n\nGET /1 HTTP/1.1\r\n" HOST "\r\n", "  [] malformed -30\n" CLOSE("0") "closed");
+    PLAYS("\r\n\rGET /1 HTTP/1.1\r\n" HOST "\r\n", "  [] malformed -30\n" CLOSE("0") "closed");
     PLAYS("GET /1 HTTP/2.0\r\n" HOST "\r\nGET /3 HTTP/1.1\r\n" HOST "\r\n",
           "  [] malformed -34\n" CLOSE("0") "closed");
     PLAYS("POST /1 HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n"
@@ -196,6 +198,18 @@ static void nothing_follows_what_is_broken(void **state)
     PLAYS("POST /1 HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\nX Y: z\r\n\r\n"
           "GET /3 HTTP/1.1\r\n" HOST "\r\n",
           "POST /1 Host=a Transfer-Encoding=chunked [] error -30\n" CLOSE("0") "closed");
+}
+
+/* What was asked before says nothing about the answer to what is broken. */
+static void what_is_broken_is_no_head_request(void **state)
+{
+    PLAYS("HEAD /1 HTTP/1.1\r\n" HOST "\r\nGET\r\n\r\n",
+          "HEAD /1 Host=a []\n  [] malformed -30\n"
+          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" CLOSE("1") "closed");
+    PLAYS("GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET\r\n\r\n",
+          "GET /1 Connection=keep-alive []\n  [] malformed -30\n"
+          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n0" CLOSE(
+              "1") "closed");
 }
 
 /* A client that ends in the middle is told so, if it still listens. */
@@ -728,6 +742,7 @@ int main(void)
         CLIENT(requests_one_after_another),
         CLIENT(bodies_end_where_they_say),
         CLIENT(nothing_follows_what_is_broken),
+        CLIENT(what_is_broken_is_no_head_request),
         CLIENT(early_ends),
         CLIENT(limits_are_told),
         CLIENT(the_next_request_waits_for_the_answer),

@@ -170,8 +170,9 @@ static void blocks_are_used_again(void **state)
 
 static void not_many_blocks_are_kept(void **state)
 {
+    _Alignas(8) uint8_t first[8];
     struct arena arena;
-    arena_init(&arena, NULL, 0);
+    arena_init(&arena, first, sizeof first);
     for (int i = 0; i < 200; i++)
         arena_allocate(&arena, 4000);
     assert_int_equal(system_memory.blocks, 200);
