@@ -17,6 +17,10 @@
 #include "core/io/listen.h"
 #include "core/io/loop.h"
 
+enum {
+    LAST_WORD_MS = 100 /* for who came before weir was told to stop: a request may be on its way */
+};
+
 struct edge {
     struct worker *worker;
     struct link entrances, guests;
@@ -295,8 +299,14 @@ void edge_stop(struct worker *worker)
 {
     edge_set_places(worker, NULL, 0);
     struct link *guests = &worker->edge->guests;
+    uint64_t until_ms = loop_now_ms(worker->loop) + LAST_WORD_MS;
     for (struct link *link = guests->next; link != guests; link = link->next)
-        guest_close(CONTAINER(link, struct guest, link));
+        wheel_set(worker->wheel, &CONTAINER(link, struct guest, link)->deadline, until_ms);
+}
+
+bool edge_empty(const struct worker *worker)
+{
+    return link_alone(&worker->edge->guests);
 }
 
 void edge_free(struct worker *worker)

@@ -21,8 +21,9 @@ void edge_new(struct worker *worker);
  * without a gap, those that are missing accept nobody more, and their connections end when what
  * runs on them does. */
 void edge_set_places(struct worker *worker, const struct edge_place *places, uint32_t count);
-/* Stops accepting; connections that have not said anything yet are closed. */
+/* Stops accepting; connections that do not say anything within a moment are closed. */
 void edge_stop(struct worker *worker);
+bool edge_empty(const struct worker *worker); /* nobody is there who has not said anything */
 void edge_free(struct worker *worker); /* once the loop has ended */
 
 #endif

@@ -24,7 +24,7 @@ static void look(struct wheel_entry *entry)
     struct worker_object *object = CONTAINER(entry, struct worker_object, look);
     struct worker *worker = &object->worker;
     bool exchanges = metric_read(&worker->metrics, METRIC_EXCHANGES_OPEN) != 0;
-    if (!link_alone(&worker->connections) || exchanges) {
+    if (!edge_empty(worker) || !link_alone(&worker->connections) || exchanges) {
         wheel_set(worker->wheel, entry, loop_now_ms(worker->loop) + DRAIN_LOOK_MS);
         return;
     }

@@ -325,6 +325,8 @@ def test_hundred_reloads_leave_nothing_behind(tmp_path, weir_release_of):
     running = Running(weir_release_of, tmp_path)
     for unused in range(20):
         running.reload()
+    running.weir.settle(lambda: running.admin.metric("weir_configurations_in_use") == 1, "one")
+    time.sleep(0.2)  # the admin's connections are gone
     memory, descriptors = running.weir.memory(), running.weir.descriptors()
     other = f"127.0.0.1:{free_port()}"
     for number in range(100):
@@ -332,7 +334,7 @@ def test_hundred_reloads_leave_nothing_behind(tmp_path, weir_release_of):
     running.reload()
     assert running.admin.metric("weir_configurations_in_use") == 1
     assert running.weir.memory() - memory < 256 * 1024
-    assert running.weir.descriptors() == descriptors
+    running.weir.settle(lambda: running.weir.descriptors() == descriptors, "descriptors to close")
 
 
 def test_signals_in_a_row(running):

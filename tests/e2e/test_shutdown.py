@@ -58,6 +58,24 @@ def test_idle_connections_do_not_hold_it_up(start_weir, make_origin):
         client.close()
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_who_had_come_is_answered(start_weir, make_origin, workers):
+    """Weir cannot have read, nor even accepted, when it is told to stop."""
+    origin = make_origin()
+    weir = start_weir("-l", "127.0.0.1:0", "-w", workers)
+    weir.process.send_signal(signal.SIGSTOP)
+    clients = [Client(weir.address) for unused in range(30)]
+    for client in clients:
+        client.send(get(origin))
+    weir.terminate()
+    weir.process.send_signal(signal.SIGCONT)
+    for client in clients:
+        assert client.response().status == 200
+        assert client.ended()
+        client.close()
+    weir.finish(5)
+
+
 def test_request_in_progress_is_finished(start_weir, make_origin):
     asked, go_on = threading.Event(), threading.Event()
 
