@@ -1,6 +1,7 @@
 """How weir runs as a service: listeners of every kind, who it becomes, limits, signals, its end."""
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -43,6 +44,12 @@ def refused(address):
     except ConnectionRefusedError:
         return True
     return False
+
+
+def privileged_port():
+    """A port that only root may listen on, and nobody does."""
+    return next(port for port in random.sample(range(600, 1000), 400)
+                if refused(("127.0.0.1", port)))
 
 
 def hanging(asked):
@@ -317,7 +324,7 @@ def status_of(task):
 @pytest.mark.parametrize("group, ids", [("", NOGROUP), ("group: daemon\n", 1), ("group: 7\n", 7)])
 def test_becomes_nobody(start_weir, open_directory, make_origin, group, ids):
     origin = make_origin()
-    port = next(number for number in range(600, 1000) if refused(("127.0.0.1", number)))
+    port = privileged_port()
     weir = start_weir("-c", configure(
         open_directory, f"user: nobody\n{group}workers: 2\nadmin: unix:{open_directory}/admin\n"
                         f"pid_file: {open_directory}/pid\nlisten:\n"
@@ -345,7 +352,7 @@ def test_reload_as_nobody(start_weir, open_directory, make_origin):
     file = configure(open_directory, "user: nobody\nlisten: [ { address: '127.0.0.1:0' } ]\n")
     weir = start_weir("-c", file, program=str(open_directory / "weir"))
     weir.reload()
-    port = next(number for number in range(600, 1000) if refused(("127.0.0.1", number)))
+    port = privileged_port()
     configure(open_directory, f"user: nobody\nlisten: [ {{ address: '127.0.0.1:{port}' }} ]\n")
     said = weir.reload("not reloaded")
     assert any("Permission denied" in line for line in said)

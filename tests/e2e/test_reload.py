@@ -214,7 +214,8 @@ def test_listeners_come_and_go(running, make_origin):
     assert refused(("127.0.0.1", port))
     with pytest.raises(FileNotFoundError):
         Client(path)
-    assert f"no longer listening on 127.0.0.1:{port}" in running.weir.said()
+    line = f"no longer listening on 127.0.0.1:{port}"
+    running.weir.wait(lambda: line in running.weir.said(), line, 5)
     with Client(running.weir.address) as client:
         assert client.ask(get(origin)).status == 200
     running.reload("", [*running.listen, f"127.0.0.1:{port}"])
