@@ -1,6 +1,8 @@
 /* core/base/access_format.c - a format of the access log becomes parts
  *
  * Every format is a template; that of JSON only has other values in it. */
+#include "core/base/access_format.h"
+
 #include <stddef.h>
 #include <string.h>
 
