@@ -16,7 +16,7 @@
 enum { PASSED_FIRST = 3, ADMIN_MODE = 0600 };
 
 enum state {
-    PASSED, /* by the service manager, and not in use */
+    CLOSED, /* the service manager may have passed a socket for it */
     FRESH,  /* prepared, not in force yet */
     OPEN
 };
@@ -59,7 +59,7 @@ static void place_free(struct places *places, struct place *place)
 /* It is of no use any more; the service manager's socket waits for when it is again. */
 static void retire(struct places *places, struct place *place)
 {
-    place->state = PASSED;
+    place->state = CLOSED;
     if (place->passed < 0)
         place_free(places, place);
 }
@@ -113,9 +113,12 @@ static int count_passed(void)
     const char *process = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     uint64_t id, number;
     if (!process || !count || !string_to_number(string_of(process), INT32_MAX, &id) ||
-        (pid_t)id != getpid() || !string_to_number(string_of(count), LISTENERS_MOST, &number))
+        (pid_t)id != getpid() || !string_to_number(string_of(count), INT32_MAX, &number))
         return 0;
-    return (int)number;
+    if (number > LISTENERS_MOST)
+        log_write(LOG_WARNING, "of the sockets that are passed only the first %d are used",
+                  LISTENERS_MOST);
+    return number > LISTENERS_MOST ? LISTENERS_MOST : (int)number;
 }
 
 /* The next of "one:two:three"; "?" when there is none. */
@@ -205,7 +208,7 @@ static bool list_passed(struct places *places, struct generation *generation, ch
 static struct place *find(struct places *places, const struct listen_place *wanted, bool admin)
 {
     for (struct place *place = places->all; place; place = place->next)
-        if (!place->listed && (place->state == PASSED || place->admin == admin) &&
+        if (!place->listed && (place->state == CLOSED || place->admin == admin) &&
             (listen_place_equal(&place->wanted, wanted) || listen_place_equal(&place->at, wanted)))
             return place;
     return NULL;
@@ -219,7 +222,7 @@ static struct place *list_place(struct places *places, const struct listen_place
     struct place *place = find(places, wanted, admin);
     if (!place)
         place = place_new(places, wanted);
-    if (place->state == PASSED) {
+    if (place->state == CLOSED) {
         int rc = place_open(places, place, admin);
         if (rc) {
             snprintf(mistake, PLACES_MISTAKE_BYTES, "cannot listen on %s: %s",

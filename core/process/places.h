@@ -25,7 +25,7 @@ struct places {
     struct place *all;
     uint32_t ids; /* given so far */
     struct generation *prepared;
-    struct place *listed[PLACES_MOST]; /* of `prepared`: the admin's, then its listeners' */
+    struct place *listed[PLACES_MOST]; /* of `prepared`: its listeners', then the admin's */
     uint32_t listed_count;
 };
 
