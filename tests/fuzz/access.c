@@ -53,7 +53,7 @@ static weir_string take_text(struct input *input, size_t length)
 
 static weir_string take_value(struct input *input, struct arena *arena)
 {
-    size_t length = take_number(input, 1), times = take_number(input, 1) % 64;
+    size_t length = take_number(input, 1), times = take_number(input, 1) % 16;
     weir_string piece = take_text(input, length);
     char *all = arena_allocate(arena, piece.length * times + 1);
     for (size_t i = 0; i < times; i++)
