@@ -176,10 +176,21 @@ void hop_request(struct head *head, weir_string via_name)
     add_via(head, via_name);
 }
 
+/* RFC 9110 8.6: a server must not say it of a body that cannot be; somebody might wait for it. */
+static void remove_length(struct head *head)
+{
+    for (uint32_t i = 0; i < head->count; i++)
+        if (head->ids[i] == FIELD_CONTENT_LENGTH)
+            head_remove(head, i);
+    head->view.content_length = -1;
+}
+
 void hop_response(struct head *head, weir_string via_name)
 {
     TRACE();
     remove_hop_by_hop(head);
+    if (head->view.status < 200 || head->view.status == 204)
+        remove_length(head);
     head_compact(head);
     add_via(head, via_name);
 }

@@ -66,6 +66,7 @@ static void request_becomes(const char *fields, const char *expected)
 static void response_becomes(const char *fields, const char *expected)
 {
     struct head *head = head_of(fields);
+    head->view.status = 200;
     hop_response(head, WEIR_STRING("weir"));
     fields_are(head, expected);
 }
@@ -112,6 +113,25 @@ static void what_the_message_needs_stays(void **state)
                     HOST "Content-Length: 5|Via: 1.0 a, 1.1 weir|");
     response_becomes("Connection: Content-Length, via|Content-Length: 5|Via: 1.0 a|",
                      "Content-Length: 5|Via: 1.0 a, 1.1 weir|");
+}
+
+static void what_has_no_body_has_no_length(void **state)
+{
+    static const uint32_t without[] = {100, 103, 199, 204}, with[] = {200, 206, 304, 404};
+    for (size_t i = 0; i < 4; i++) {
+        struct head *head = head_of("X: 1|Content-Length: 5|content-length: 5|");
+        head->view.status = without[i];
+        head->view.content_length = 5;
+        hop_response(head, WEIR_STRING("weir"));
+        fields_are(head, "X: 1|Via: 1.1 weir|");
+        assert_int_equal(head->view.content_length, -1);
+        head = head_of("Content-Length: 5|");
+        head->view.status = with[i];
+        head->view.content_length = 5;
+        hop_response(head, WEIR_STRING("weir"));
+        fields_are(head, "Content-Length: 5|Via: 1.1 weir|");
+        assert_int_equal(head->view.content_length, 5);
+    }
 }
 
 static void te_says_trailers_or_nothing(void **state)
@@ -283,6 +303,7 @@ int main(void)
         TEST(what_is_of_one_connection_goes),
         TEST(what_connection_lists_goes),
         TEST(what_the_message_needs_stays),
+        TEST(what_has_no_body_has_no_length),
         TEST(te_says_trailers_or_nothing),
         TEST(credentials_for_this_proxy_end_here),
         TEST(via_goes_to_the_last_one),
