@@ -143,11 +143,6 @@ uint32_t connection_spare(const struct connection *connection)
     return connection->closing ? 0 : connection->operations->spare(&connection->public);
 }
 
-bool connection_idle(const struct connection *connection)
-{
-    return link_alone(&connection->channels);
-}
-
 void connection_drain(struct connection *connection)
 {
     if (connection->closing)

@@ -62,7 +62,6 @@ void connection_replay(struct connection *connection, const weir_slice *slice);
  * take on an exchange (the protocol's attach()). State comes from the channel's arena, zeroed. */
 void connection_attach(struct connection *connection, struct channel *channel);
 uint32_t connection_spare(const struct connection *connection);
-bool connection_idle(const struct connection *connection); /* no channel is open */
 
 /* Finish what runs, begin nothing new. */
 void connection_drain(struct connection *connection);

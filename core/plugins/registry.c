@@ -1,12 +1,11 @@
-/* core/plugins/registry.c - which protocols and filters there are, by name */
+/* core/plugins/registry.c - which protocols there are, by name */
 #include "core/plugins/registry.h"
 
 #include <string.h>
 
-enum { PROTOCOLS_MOST = 32, FILTERS_MOST = 64 };
+enum { PROTOCOLS_MOST = 32 };
 
 static const weir_protocol *protocols[PROTOCOLS_MOST + 1];
-static const weir_filter *filters[FILTERS_MOST + 1];
 
 void registry_load_builtins(const weir_host *host)
 {
@@ -25,21 +24,9 @@ weir_result registry_add_protocol(const weir_protocol *protocol)
     return WEIR_OK;
 }
 
-weir_result registry_add_filter(const weir_filter *filter)
-{
-    uint32_t index = 0;
-    while (filters[index] && strcmp(filters[index]->name, filter->name) != 0)
-        index++;
-    if (filters[index] || index == FILTERS_MOST)
-        return WEIR_INVALID;
-    filters[index] = filter;
-    return WEIR_OK;
-}
-
 void registry_clear(void)
 {
     memset(protocols, 0, sizeof protocols);
-    memset(filters, 0, sizeof filters);
 }
 
 const weir_protocol *registry_protocol(const char *name)
@@ -53,9 +40,4 @@ const weir_protocol *registry_protocol(const char *name)
 const weir_protocol *registry_protocol_at(uint32_t index)
 {
     return index <= PROTOCOLS_MOST ? protocols[index] : NULL;
-}
-
-const weir_filter *registry_filter_at(uint32_t index)
-{
-    return index <= FILTERS_MOST ? filters[index] : NULL;
 }

@@ -1,11 +1,10 @@
-/* core/plugins/registry.h - which protocols and filters there are, by name
+/* core/plugins/registry.h - which protocols there are, by name
  *
  * Filled on the main thread before workers start, read by all afterwards. What is built in is
  * linked as a table that codecs/builtins.c defines; core names none of them. */
 #ifndef CORE_PLUGINS_REGISTRY_H
 #define CORE_PLUGINS_REGISTRY_H
 
-#include "abi/filter.h"
 #include "abi/protocol.h"
 
 /* Defined in codecs/builtins.c, ends with NULL. Each returns its protocol, ready for that host. */
@@ -16,11 +15,9 @@ extern const builtin_protocol builtin_protocols[];
 void registry_load_builtins(const weir_host *host);
 /* [main] WEIR_INVALID when the name is taken or the table is full. */
 weir_result registry_add_protocol(const weir_protocol *protocol);
-weir_result registry_add_filter(const weir_filter *filter);
 void registry_clear(void);
 
 const weir_protocol *registry_protocol(const char *name);  /* NULL: none of that name */
 const weir_protocol *registry_protocol_at(uint32_t index); /* in order of registration; NULL: end */
-const weir_filter *registry_filter_at(uint32_t index);
 
 #endif

@@ -55,7 +55,8 @@ static void limit_drain(struct process *process, uint32_t milliseconds)
               loop_now_ms(process->own->loop) + milliseconds);
 }
 
-void process_stop(struct process *process)
+/* Accepts nothing more and lets what runs end, for a while; the second call ends it at once. */
+static void stop(struct process *process)
 {
     uint32_t limit_ms = process->generation->snapshot->timeouts.drain;
     if (process->draining) {
@@ -81,7 +82,7 @@ static void on_stop_signal(void *user, int signal)
     struct process *process = user;
     if (!process->draining)
         log_write(LOG_INFO, "stopping on %s", strsignal(signal));
-    process_stop(process);
+    stop(process);
 }
 
 static void on_reload_signal(void *user, int signal)

@@ -35,7 +35,5 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
 /* Loads the configuration again. False: nothing has changed, *mistakes says why, in lines, and is
  * the caller's (memory_free). */
 bool process_reload(struct process *process, char **mistakes);
-/* Accepts nothing more and lets what runs end, for a while; the second call ends it at once. */
-void process_stop(struct process *process);
 
 #endif
