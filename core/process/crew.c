@@ -192,6 +192,14 @@ void crew_tell(struct crew *crew, void (*call)(void *worker))
             loop_post(crew->members[i].worker->loop, call, crew->members[i].worker);
 }
 
+uint64_t crew_sum(const struct crew *crew, enum metric metric)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < crew->count; i++)
+        sum += metric_read(&crew->members[i].worker->metrics, metric);
+    return sum;
+}
+
 /* --- the end */
 
 void crew_free(struct crew *crew)

@@ -40,6 +40,8 @@ bool crew_ask(struct crew *crew, void (*call)(struct worker *worker, void *item)
               void (*release)(void *item), void *items, size_t size);
 /* Has each worker run call(its worker), and does not wait. */
 void crew_tell(struct crew *crew, void (*call)(void *worker));
+/* A metric of all of them. */
+uint64_t crew_sum(const struct crew *crew, enum metric metric);
 /* Once on_ended() was called. */
 void crew_free(struct crew *crew);
 

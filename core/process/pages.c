@@ -10,14 +10,6 @@
 #include "core/base/string.h"
 #include "core/io/loop.h"
 
-static uint64_t sum(const struct process *process, enum metric metric)
-{
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < process->crew.count; i++)
-        total += metric_read(&process->crew.members[i].worker->metrics, metric);
-    return total;
-}
-
 static uint64_t up_seconds(const struct process *process)
 {
     return (loop_now_us(process->own->loop) - process->started_us) / 1000000;
@@ -91,8 +83,8 @@ static void add_workers_metrics(const struct process *process, struct text *text
         const struct metric_about *about = &metric_abouts[i];
         char name[64];
         snprintf(name, sizeof name, "weir_%s%s", about->name, about->is_gauge ? "" : "_total");
-        add_metric(text, name, about->is_gauge ? "gauge" : "counter", sum(process, (enum metric)i),
-                   about->help);
+        add_metric(text, name, about->is_gauge ? "gauge" : "counter",
+                   crew_sum(&process->crew, (enum metric)i), about->help);
     }
 }
 
@@ -141,11 +133,25 @@ void page_metrics(struct process *process, struct text *text)
 
 /* --- status */
 
-static void add_line(struct text *text, const char *what, const struct process *process,
-                     enum metric open, enum metric all, enum metric other, const char *other_word)
+static const struct {
+    const char *what;
+    enum metric open, all, special;
+    const char *special_word;
+} counted[] = {
+    {"clients", METRIC_CLIENT_CONNECTIONS_OPEN, METRIC_CLIENT_CONNECTIONS, METRIC_CLIENTS_REFUSED,
+     "refused"},
+    {"servers", METRIC_SERVER_CONNECTIONS_OPEN, METRIC_SERVER_CONNECTIONS,
+     METRIC_SERVER_CONNECTIONS_REUSED, "times taken again"},
+    {"exchanges", METRIC_EXCHANGES_OPEN, METRIC_EXCHANGES, METRIC_EXCHANGES_FAILED, "failed"},
+};
+
+static void add_counts(const struct crew *crew, struct text *text)
 {
-    text_format(text, "%s: %" PRIu64 " open, %" PRIu64 " since the start, %" PRIu64 " %s\n", what,
-                sum(process, open), sum(process, all), sum(process, other), other_word);
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        text_format(text, "%s: %" PRIu64 " open, %" PRIu64 " since the start, %" PRIu64 " %s\n",
+                    counted[i].what, crew_sum(crew, counted[i].open),
+                    crew_sum(crew, counted[i].all), crew_sum(crew, counted[i].special),
+                    counted[i].special_word);
 }
 
 static void add_listeners(const struct snapshot *snapshot, struct text *text)
@@ -173,10 +179,5 @@ void page_status(struct process *process, struct text *text)
                 "workers: %" PRIu32 "; memory: %.1f MiB; descriptors: %" PRIu64 " of %" PRIu64 "\n",
                 process->crew.count, (double)usage.resident_bytes / 1048576, usage.descriptors,
                 usage.descriptors_most);
-    add_line(text, "clients", process, METRIC_CLIENT_CONNECTIONS_OPEN, METRIC_CLIENT_CONNECTIONS,
-             METRIC_CLIENTS_REFUSED, "refused");
-    add_line(text, "servers", process, METRIC_SERVER_CONNECTIONS_OPEN, METRIC_SERVER_CONNECTIONS,
-             METRIC_SERVER_CONNECTIONS_REUSED, "times taken again");
-    add_line(text, "exchanges", process, METRIC_EXCHANGES_OPEN, METRIC_EXCHANGES,
-             METRIC_EXCHANGES_FAILED, "failed");
+    add_counts(&process->crew, text);
 }

@@ -210,12 +210,9 @@ static bool start(struct process *process, const struct account *account)
 
 static void report(const struct process *process)
 {
-    for (int metric = 0; metric < METRICS; metric++) {
-        uint64_t sum = 0;
-        for (uint32_t i = 0; i < process->crew.count; i++)
-            sum += metric_read(&process->crew.members[i].worker->metrics, (enum metric)metric);
-        log_write(LOG_DEBUG, "total %s: %llu", metric_abouts[metric].name, (unsigned long long)sum);
-    }
+    for (int metric = 0; metric < METRICS; metric++)
+        log_write(LOG_DEBUG, "total %s: %llu", metric_abouts[metric].name,
+                  (unsigned long long)crew_sum(&process->crew, (enum metric)metric));
 }
 
 static void join_and_free(struct process *process)
