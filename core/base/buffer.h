@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/weir.h"
+#include "abi/protocol.h"
 
-enum { RECEIVE_BUFFER_BYTES = 61440 }; /* as much as a carrier is granted at once */
+enum { RECEIVE_BUFFER_BYTES = WEIR_CREDIT }; /* as much as a carrier is granted at once */
 
 struct weir_buffer {
     uint32_t references;

@@ -6,8 +6,8 @@
 
 struct cause_entry {
     weir_result cause;
-    uint32_t status;
-    const char *error; /* of Proxy-Status; NULL: no answer, the exchange just ends */
+    uint32_t status;   /* 0: no answer, the exchange just ends */
+    const char *error; /* of Proxy-Status */
     const char *text;
 };
 
@@ -39,7 +39,6 @@ static const struct cause_entry causes[] = {
     {WEIR_NOT_IMPLEMENTED, 501, "http_request_error",
      "This kind of request is not supported by this proxy.\n"},
     {WEIR_LOOP, 508, "proxy_loop_detected", "The request came back to this proxy.\n"},
-    {WEIR_INTERNAL, 500, "proxy_internal_error", "The proxy failed.\n"},
     {WEIR_OK, 0, "ok", NULL},
     {WEIR_CANCELLED, 0, "cancelled", NULL},
     {WEIR_RESET, 0, "reset", NULL},
@@ -49,6 +48,7 @@ static const struct cause_entry causes[] = {
     {WEIR_STOPPING, 503, "connection_limit_reached", "The proxy is stopping.\n"},
 };
 
+/* Also of what should never have come this far. */
 static const struct cause_entry internal = {WEIR_INTERNAL, 500, "proxy_internal_error",
                                             "The proxy failed.\n"};
 

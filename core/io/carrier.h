@@ -3,8 +3,9 @@
  * A carrier pulls: want_produce() says that there is something to send, and once per turn, when
  * there is room, the user's produce() writes it; nothing queues below a user but what one write
  * left over. Credit: open() grants the first WEIR_CREDIT bytes, grant() more; data() never
- * exceeds what was granted. Events come outside of steps and only store and mark; closed() is the
- * last one, and comes exactly once for every opened carrier, never from inside close().
+ * exceeds what was granted. Events come outside of the steps of connections and exchanges and only
+ * store and mark; closed() is the last one, and comes exactly once for every opened carrier, never
+ * from inside close().
  *
  * `stream` is 0 on byte carriers. All functions on the loop's thread. */
 #ifndef CORE_IO_CARRIER_H

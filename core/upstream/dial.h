@@ -18,7 +18,7 @@ struct dial;
 
 enum dial_state {
     DIAL_WAITING,
-    DIAL_ADDRESSES, /* new addresses to judge: dial_judge() them all, then dial_go() */
+    DIAL_ADDRESSES, /* new ones to judge: dial_addresses(), dial_forbid() some, then dial_go() */
     DIAL_CONNECTED, /* dial_take() the carrier */
     DIAL_FAILED     /* dial_error() says why: WEIR_DNS_ERROR (no address), WEIR_ADDRESS_PROHIBITED
                        (all forbidden), or the most telling of the attempts' ends, in this order:
