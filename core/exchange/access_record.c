@@ -2,8 +2,6 @@
  */
 #include "core/exchange/access_record.h"
 
-#include <arpa/inet.h>
-
 #include "core/base/access_record.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
@@ -34,73 +32,6 @@ void access_note_answered(struct exchange *x)
     x->access->answered_us = loop_now_us(x->worker->loop);
 }
 
-/* --- addresses as text: without printf, because it is done for every line */
-
-static char *put_byte(char *at, uint8_t number)
-{
-    if (number >= 100)
-        *at++ = (char)('0' + number / 100);
-    if (number >= 10)
-        *at++ = (char)('0' + number / 10 % 10);
-    *at = (char)('0' + number % 10);
-    return at + 1;
-}
-
-static char *put_v4(char *at, const uint8_t *bytes)
-{
-    for (int i = 0; i < 4; i++) {
-        at = put_byte(at, bytes[i]);
-        *at++ = '.';
-    }
-    return at - 1;
-}
-
-static char *put_port(char *at, uint16_t port)
-{
-    char *end = at + 2;
-    *at = ':';
-    for (unsigned left = port; left >= 10; left /= 10)
-        end++;
-    for (char *digit = end; digit > at + 1; port /= 10)
-        *--digit = (char)('0' + port % 10);
-    return end;
-}
-
-static char *put_host(char *at, const struct address *address, bool brackets)
-{
-    const struct in6_addr *six = &address->v6.sin6_addr;
-    if (address->any.sa_family == AF_INET)
-        return put_v4(at, (const uint8_t *)&address->v4.sin_addr);
-    if (IN6_IS_ADDR_V4MAPPED(six)) /* an IPv4 client of a listener for both */
-        return put_v4(at, six->s6_addr + 12);
-    if (brackets)
-        *at++ = '[';
-    inet_ntop(AF_INET6, six, at, INET6_ADDRSTRLEN);
-    at += strlen(at);
-    if (brackets)
-        *at++ = ']';
-    return at;
-}
-
-/* Of a client without its port, which says nothing about who it is. */
-static weir_string address_text(const struct address *address, bool port,
-                                char text[ADDRESS_TEXT_BYTES])
-{
-    switch (address->any.sa_family) {
-    case AF_INET:
-    case AF_INET6:
-        break;
-    case AF_UNIX:
-        return WEIR_STRING("unix");
-    default:
-        return (weir_string){"", 0};
-    }
-    char *end = put_host(text, address, port);
-    if (port)
-        end = put_port(end, address_port(address));
-    return (weir_string){text, (size_t)(end - text)};
-}
-
 /* --- at its end */
 
 static enum access_by answered_by(const struct exchange *x)
@@ -120,6 +51,21 @@ static uint64_t duration(uint64_t begin_us, uint64_t end_us)
     return end_us > begin_us ? end_us - begin_us : 1;
 }
 
+/* Without its port, which says nothing about who it is. */
+static weir_string client_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
+{
+    if (address->any.sa_family == AF_UNIX)
+        return WEIR_STRING("unix");
+    return string_of(address_format_host(address, text));
+}
+
+static weir_string server_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
+{
+    if (address->any.sa_family == AF_UNSPEC)
+        return (weir_string){"", 0};
+    return string_of(address_format(address, text));
+}
+
 static void write_record(struct exchange *x, weir_result why)
 {
     const struct access_notes *notes = x->access;
@@ -130,8 +76,8 @@ static void write_record(struct exchange *x, weir_result why)
         .worker = x->worker->index,
         .number = notes->number,
         .time_us = loop_wall_us(loop) - total_us,
-        .client = address_text(&notes->client, false, client),
-        .server = address_text(&notes->server, true, server),
+        .client = client_text(&notes->client, client),
+        .server = server_text(&notes->server, server),
         .request = &x->request->view,
         .response = x->response_sent ? &x->response->view : NULL,
         .request_bytes = x->client.received_bytes,

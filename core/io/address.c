@@ -2,7 +2,6 @@
 #include "core/io/address.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/string.h"
@@ -43,18 +42,54 @@ bool address_parse(weir_string text, struct address *address)
            bracketed == (address->any.sa_family == AF_INET6);
 }
 
+/* Without printf: it is done for every line of the access log. */
+static char *put_number(char *at, unsigned number)
+{
+    char *end = at + 1;
+    for (unsigned left = number; left >= 10; left /= 10)
+        end++;
+    for (char *digit = end; digit > at; number /= 10)
+        *--digit = (char)('0' + number % 10);
+    return end;
+}
+
+static char *put_v4(char *at, const struct sockaddr_in *v4)
+{
+    const uint8_t *bytes = (const uint8_t *)&v4->sin_addr;
+    for (int i = 0; i < 4; i++) {
+        at = put_number(at, bytes[i]);
+        *at++ = '.';
+    }
+    return at - 1;
+}
+
+static char *put_v6(char *at, const struct sockaddr_in6 *v6)
+{
+    inet_ntop(AF_INET6, &v6->sin6_addr, at, INET6_ADDRSTRLEN);
+    return at + strlen(at);
+}
+
+const char *address_format_host(const struct address *address, char text[ADDRESS_TEXT_BYTES])
+{
+    bool six = address->any.sa_family == AF_INET6;
+    *(six ? put_v6(text, &address->v6) : put_v4(text, &address->v4)) = 0;
+    return text;
+}
+
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT_BYTES])
 {
-    char host[INET6_ADDRSTRLEN] = "?";
-    if (address->any.sa_family == AF_UNIX) {
-        snprintf(text, ADDRESS_TEXT_BYTES, "unix:");
-    } else if (address->any.sa_family == AF_INET6) {
-        inet_ntop(AF_INET6, &address->v6.sin6_addr, host, sizeof host);
-        snprintf(text, ADDRESS_TEXT_BYTES, "[%s]:%u", host, address_port(address));
+    char *at = text;
+    if (address->any.sa_family == AF_UNIX)
+        return memcpy(text, "unix:", sizeof "unix:");
+    if (address->any.sa_family == AF_INET6) {
+        *at++ = '[';
+        at = put_v6(at, &address->v6);
+        *at++ = ']';
     } else {
-        inet_ntop(AF_INET, &address->v4.sin_addr, host, sizeof host);
-        snprintf(text, ADDRESS_TEXT_BYTES, "%s:%u", host, address_port(address));
+        at = put_v4(at, &address->v4);
     }
+    *at++ = ':';
+    *put_number(at, address_port(address)) = 0;
     return text;
 }
 

@@ -28,6 +28,8 @@ bool address_from_literal(weir_string host, uint16_t port, struct address *addre
 bool address_parse(weir_string text, struct address *address);
 /* The reverse; returns `text`. */
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
+/* The address alone, of IPv4 or IPv6: "127.0.0.1", "::1"; returns `text`. */
+const char *address_format_host(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
 socklen_t address_length(const struct address *address);
 uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);

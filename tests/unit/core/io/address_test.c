@@ -106,8 +106,10 @@ static void literals(void **state)
     char text[ADDRESS_TEXT_BYTES];
     assert_true(address_from_literal(WEIR_STRING("192.0.2.1"), 80, &address));
     assert_string_equal(address_format(&address, text), "192.0.2.1:80");
+    assert_string_equal(address_format_host(&address, text), "192.0.2.1");
     assert_true(address_from_literal(WEIR_STRING("::1"), 443, &address));
     assert_string_equal(address_format(&address, text), "[::1]:443");
+    assert_string_equal(address_format_host(&address, text), "::1");
     static const char *const names[] = {
         "",      "[::1]", "example.com", "1",
         "1.2.3", "::1 ",  "::1%lo",      "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0001"};
