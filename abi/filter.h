@@ -25,8 +25,9 @@ enum {
 typedef struct weir_filter {
     uint32_t size;
     const char *name;
-    /* All [worker]. close() is called exactly once for every exchange that open() was called for.
-     */
+    /* All [worker]. open() comes once for every exchange, also a malformed one, before any other
+     * hook of any filter and whatever the filters before answer; the first answer counts. close()
+     * comes exactly once for every exchange that open() was called for. */
     weir_answer (*open)(weir_exchange *exchange);
     weir_answer (*request)(weir_exchange *exchange);  /* request head, before the route is chosen */
     weir_answer (*upstream)(weir_exchange *exchange); /* before each attempt is sent */

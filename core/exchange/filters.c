@@ -1,6 +1,7 @@
 /* core/exchange/filters.c - runs the chain: forwards on requests, backwards on responses */
 #include "core/exchange/filters.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/log.h"
@@ -34,8 +35,9 @@ static void add(struct filter_chain *chain, enum filter_hook hook, const weir_fi
 void filter_chain_build(struct filter_chain *chain, const weir_filter *const *filters,
                         uint32_t count)
 {
+    assert(count <= CHAIN_FILTERS_MOST);
     memset(chain, 0, sizeof *chain);
-    for (uint32_t i = 0; i < count && i < CHAIN_FILTERS_MOST; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         for (int hook = HOOK_OPEN; hook < HOOK_RESPONSE; hook++)
             if (hook_of(filters[i], (enum filter_hook)hook))
                 add(chain, (enum filter_hook)hook, filters[i]);

@@ -18,7 +18,7 @@ struct filter_chain {
     const weir_filter *lists[HOOKS][CHAIN_FILTERS_MOST]; /* each in the order it runs */
 };
 
-/* Makes the chain of these filters, in this order. */
+/* [main] Makes the chain of these filters, in this order; at most CHAIN_FILTERS_MOST. */
 void filter_chain_build(struct filter_chain *chain, const weir_filter *const *filters,
                         uint32_t count);
 
