@@ -53,28 +53,18 @@ static char *put_three(char *at, uint32_t number) /* 0 to 999 */
     return put_two(at + 1, number % 100);
 }
 
-static char *put_number(char *at, uint64_t number)
-{
-    char *end = at + 1;
-    for (uint64_t left = number; left >= 10; left /= 10)
-        end++;
-    for (char *digit = end; digit > at; number /= 10)
-        *--digit = (char)('0' + number % 10);
-    return end;
-}
-
 static char *put_milliseconds(char *at, uint64_t microseconds, enum escape_style style)
 {
     if (!microseconds)
         return put_missing(at, style);
-    at = put_number(at, microseconds / 1000);
+    at = string_put_number(at, microseconds / 1000);
     *at = '.';
     return put_three(at + 1, (uint32_t)(microseconds % 1000));
 }
 
 static char *put_status(char *at, const weir_head *response, enum escape_style style)
 {
-    return response ? put_number(at, response->status) : put_missing(at, style);
+    return response ? string_put_number(at, response->status) : put_missing(at, style);
 }
 
 static char *put_flag(char *at, bool flag)
@@ -84,9 +74,9 @@ static char *put_flag(char *at, bool flag)
 
 static char *put_id(char *at, const struct access_record *record, enum escape_style style)
 {
-    at = put_number(put_quote(at, style), record->worker);
+    at = string_put_number(put_quote(at, style), record->worker);
     *at = '-';
-    return put_quote(put_number(at + 1, record->number), style);
+    return put_quote(string_put_number(at + 1, record->number), style);
 }
 
 /* --- times */
@@ -288,7 +278,7 @@ static char *put_part(char *at, const struct access_part *part, const struct acc
     case ACCESS_STATUS:
         return put_status(at, record->response, part->style);
     case ACCESS_NUMBER:
-        return put_number(at, number_at(record, part->offset));
+        return string_put_number(at, number_at(record, part->offset));
     case ACCESS_MILLISECONDS:
         return put_milliseconds(at, number_at(record, part->offset), part->style);
     case ACCESS_FLAG:

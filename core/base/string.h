@@ -27,6 +27,17 @@ char character_lower(char c);
 /* Plain decimal digits only, at least one, at most `most`. */
 bool string_to_number(weir_string string, uint64_t most, uint64_t *number);
 
+/* The reverse, of any number; returns where the digits end, at most 20 further on. */
+static inline char *string_put_number(char *at, uint64_t number)
+{
+    char *end = at + 1;
+    for (uint64_t left = number; left >= 10; left /= 10)
+        end++;
+    for (char *digit = end; digit > at; number /= 10)
+        *--digit = (char)('0' + number % 10);
+    return end;
+}
+
 weir_string string_trim(weir_string string); /* spaces and tabs at both ends */
 
 /* The next element of a comma-separated list, trimmed, empty ones skipped; false at its end.

@@ -43,21 +43,11 @@ bool address_parse(weir_string text, struct address *address)
 }
 
 /* Without printf: it is done for every line of the access log. */
-static char *put_number(char *at, unsigned number)
-{
-    char *end = at + 1;
-    for (unsigned left = number; left >= 10; left /= 10)
-        end++;
-    for (char *digit = end; digit > at; number /= 10)
-        *--digit = (char)('0' + number % 10);
-    return end;
-}
-
 static char *put_v4(char *at, const struct sockaddr_in *v4)
 {
     const uint8_t *bytes = (const uint8_t *)&v4->sin_addr;
     for (int i = 0; i < 4; i++) {
-        at = put_number(at, bytes[i]);
+        at = string_put_number(at, bytes[i]);
         *at++ = '.';
     }
     return at - 1;
@@ -89,7 +79,7 @@ const char *address_format(const struct address *address, char text[ADDRESS_TEXT
         at = put_v4(at, &address->v4);
     }
     *at++ = ':';
-    *put_number(at, address_port(address)) = 0;
+    *string_put_number(at, address_port(address)) = 0;
     return text;
 }
 
