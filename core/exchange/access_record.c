@@ -16,6 +16,7 @@ void access_note_begin(struct exchange *x, const struct connection *connection)
     x->access = arena_allocate(&x->arena, sizeof *x->access);
     x->access->number = metric_read(&x->worker->metrics, METRIC_EXCHANGES);
     x->access->client = connection->carrier->facts.peer;
+    address_unmap(&x->access->client);
     x->access->server.any.sa_family = AF_UNSPEC;
     x->access->sent_us = x->access->answered_us = 0;
 }
