@@ -62,7 +62,8 @@ typedef struct weir_channel { /* host memory; valid from begin() or attach() unt
     weir_connection *connection;
 } weir_channel;
 
-/* The carrier's events, passed on by core. All [worker]. `stream` is 0 on byte carriers. */
+/* The carrier's events, passed on by core. All [worker]. `stream` is 0 on byte carriers. None is
+ * NULL but sniff() of a protocol without a client's side. */
 typedef struct weir_connection_operations {
     uint32_t size, connection_state_size;
     /* Pure function of the first bytes of a connection; `end`: no more will come. */
@@ -80,13 +81,15 @@ typedef struct weir_connection_operations {
     void (*close)(weir_connection *connection);   /* last call: release what `state` holds */
 } weir_connection_operations;
 
-/* The message that this leg sends. All [worker]. Slices are borrowed: take a reference to keep. */
+/* The message that this leg sends. All [worker]. Slices are borrowed: take a reference to keep.
+ * None is NULL but what the client's side has no use for. */
 typedef struct weir_channel_operations {
     uint32_t size, channel_state_size;
     /* Server side: the connection takes on an exchange. Returns the first credit, as by grant(). */
     size_t (*attach)(weir_channel *channel);
     /* flags: WEIR_END. Server side may answer WEIR_REFUSED: not begun, safe elsewhere. */
     weir_result (*head)(weir_channel *channel, const weir_head *head, uint32_t flags);
+    /* A peer that knows no interim answers gets none: whatever it returns, the exchange goes on. */
     weir_result (*interim)(weir_channel *channel, const weir_head *head);
     /* Within the credit granted; count may be 0 with WEIR_END. */
     void (*data)(weir_channel *channel, const weir_slice *slices, uint32_t count, uint32_t flags);
