@@ -19,7 +19,7 @@ struct upstream_group {
     char *name;
     char **servers; /* authorities, "host:port" */
     uint32_t count;
-    char *protocol; /* that they speak: "h1" */
+    char *protocol; /* that they speak: "h1"; never NULL */
 };
 
 struct listener_config {

@@ -20,7 +20,7 @@ static weir_result to_authority(weir_string text, uint16_t default_port, struct 
 static weir_result to_upstream(const struct upstream_group *group, uint32_t turn,
                                struct target *target)
 {
-    target->protocol = registry_protocol(group->protocol ? group->protocol : "h1");
+    target->protocol = registry_protocol(group->protocol);
     target->configured = true;
     return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
 }

@@ -19,7 +19,9 @@ static struct snapshot forward = {.connect_ports = {usual_ports, 2}}, reverse;
 
 static char one[] = "one.example:8080", two[] = "two.example", three[] = "[::1]:8081";
 static char *servers[] = {one, two, three};
-static const struct upstream_group group = {.servers = servers, .count = 3};
+static char protocol_h1[] = "h1";
+static const struct upstream_group group = {
+    .servers = servers, .count = 3, .protocol = protocol_h1};
 static struct upstream_group raw_group;
 
 static int set_up(void **state)
