@@ -78,19 +78,14 @@ static void sniffing(void **state)
         const char *bytes;
         int32_t answer, at_end;
     } cases[] = {
-        {"", WEIR_SNIFF_MORE, WEIR_SNIFF_NO},
-        {"\r", WEIR_SNIFF_MORE, WEIR_SNIFF_NO},
-        {"\r\n\n", WEIR_SNIFF_MORE, WEIR_SNIFF_NO},
-        {"G", WEIR_SNIFF_YES, WEIR_SNIFF_YES},
-        {"z", WEIR_SNIFF_YES, WEIR_SNIFF_YES},
-        {"\r\nA", WEIR_SNIFF_YES, WEIR_SNIFF_YES},
-        {"\x16\x03\x01", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
-        {"\x05\x01", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
-        {"1", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
-        {" GET", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
-        {"\r\n@", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
-        {"[", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
-        {"`", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
+        {"", WEIR_SNIFF_MORE, WEIR_SNIFF_NO},       {"\r", WEIR_SNIFF_MORE, WEIR_SNIFF_NO},
+        {"\r\n\n", WEIR_SNIFF_MORE, WEIR_SNIFF_NO}, {"G", WEIR_SNIFF_YES, WEIR_SNIFF_YES},
+        {"z", WEIR_SNIFF_YES, WEIR_SNIFF_YES},      {"a", WEIR_SNIFF_YES, WEIR_SNIFF_YES},
+        {"Z", WEIR_SNIFF_YES, WEIR_SNIFF_YES},      {"A", WEIR_SNIFF_YES, WEIR_SNIFF_YES},
+        {"\r\nA", WEIR_SNIFF_YES, WEIR_SNIFF_YES},  {"\x16\x03\x01", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
+        {"\x05\x01", WEIR_SNIFF_NO, WEIR_SNIFF_NO}, {"1", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
+        {" GET", WEIR_SNIFF_NO, WEIR_SNIFF_NO},     {"\r\n@", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
+        {"[", WEIR_SNIFF_NO, WEIR_SNIFF_NO},        {"`", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
         {"{", WEIR_SNIFF_NO, WEIR_SNIFF_NO},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -262,6 +257,15 @@ static void the_rest_of_chunks_is_discarded(void **state)
     answer_early("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab");
     fake_turn();
     feed("c\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n" GET);
+    assert_int_equal(fake.begun, 2);
+    assert_int_equal(fake.carrier_credit, WEIR_CREDIT);
+}
+
+static void the_rest_of_trailers_is_discarded(void **state)
+{
+    answer_early("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ");
+    fake_turn();
+    feed("y\r\n\r\n" GET);
     assert_int_equal(fake.begun, 2);
     assert_int_equal(fake.carrier_credit, WEIR_CREDIT);
 }
@@ -482,6 +486,7 @@ int main(void)
         CLIENT(a_tunnel_that_ended_in_both_directions),
         CLIENT(the_rest_of_an_answered_request_is_discarded),
         CLIENT(the_rest_of_chunks_is_discarded),
+        CLIENT(the_rest_of_trailers_is_discarded),
         CLIENT(not_more_than_a_mebibyte_is_discarded),
         CLIENT(nothing_is_begun_behind_a_close),
         CLIENT(discarding_ends_some_time),

@@ -178,6 +178,7 @@ static const struct {
      "http", "a", "/", H1_LENGTH, 5, true},
     {TEXT("A!#$%&'*+-.^_`|~9 / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"),
      "A!#$%&'*+-.^_`|~9", "", "a", "/", H1_CHUNKED, -1, true},
+    {TEXT("fuzz / HTTP/1.1\r\nHost: z\r\n\r\n"), "fuzz", "", "z", "/", H1_NO_BODY, -1, true},
     {TEXT("PRI / HTTP/1.1\r\nHost: a\r\n\r\n"), "PRI", "", "a", "/", H1_NO_BODY, -1, true},
     {TEXT("QUERY / HTTP/1.1\r\nHost: a\r\n\r\n"), "QUERY", "", "a", "/", H1_NO_BODY, -1, true},
     {TEXT("SETUP / HTTP/1.1\r\nHost: a\r\n\r\n"), "SETUP", "", "a", "/", H1_NO_BODY, -1, true},
@@ -234,6 +235,23 @@ static bool is(weir_string string, const char *text)
            (!string.length || !memcmp(string.bytes, text, string.length));
 }
 
+/* A head that says it lies in one run of bytes does, but for what is static. */
+static void lies_in_its_block(const weir_head *head, const uint8_t *bytes, bool made)
+{
+    const char *start = head->block.bytes, *end = start + head->block.length;
+    assert_int_equal(head->block.length == 0, made);
+    if (made)
+        return;
+    assert_ptr_equal(start, bytes);
+    const weir_string parts[] = {head->method, head->authority, head->path};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(parts[i].length <= 1 || (parts[i].bytes >= start && parts[i].bytes < end));
+    for (uint32_t i = 0; i < head->count; i++) {
+        assert_true(head->fields[i].name.bytes >= start && head->fields[i].name.bytes < end);
+        assert_true(head->fields[i].value.bytes >= start && head->fields[i].value.bytes < end);
+    }
+}
+
 static void requests_understood(void **state)
 {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
@@ -257,6 +275,7 @@ static void requests_understood(void **state)
             head->http_10 != (strstr(text.bytes, " HTTP/1.0\r\n") != NULL) ||
             head->consumed != (size_t)(end - text.bytes))
             fail_msg("%s: understood as\n%s", text.bytes, description);
+        lies_in_its_block(&head->head, bytes, !strncmp(requests[i].path, "/?q", 3));
         free(bytes);
     }
 }
@@ -338,6 +357,7 @@ static const struct {
     {TEXT("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), WEIR_MALFORMED},
     {TEXT("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"), WEIR_MALFORMED},
     {TEXT("GET / HTTP/1.1\r\nHost: a\x80\r\n\r\n"), WEIR_MALFORMED},
+    {TEXT("GET http://a\x7f/ HTTP/1.1\r\nHost: a\r\n\r\n"), WEIR_MALFORMED},
     {TEXT("GET http://a/ HTTP/1.1\r\nHost: a b\r\n\r\n"), WEIR_MALFORMED},
     /* Ends of lines. */
     {TEXT("GET / HTTP/1.1\nHost: a\n\n"), WEIR_MALFORMED},

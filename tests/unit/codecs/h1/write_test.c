@@ -244,6 +244,43 @@ static void large_heads(void **state)
     written_is(expected);
 }
 
+/* Whichever part is long: what is reserved is enough for all of it. */
+static void long_parts(void **state)
+{
+    static char text[3001], line[3001];
+    memset(text, 't', sizeof text - 1);
+    memset(line, 'l', sizeof line - 1);
+    for (int part = 0; part < 7; part++) {
+        weir_head head = request(NULL, 0);
+        struct h1_framing_lines lines = {0};
+        if (part == 0)
+            head.method = string(text);
+        if (part == 1)
+            head.path = string(text);
+        if (part == 2)
+            head.reason = string(text);
+        if (part == 3)
+            lines.connection = line;
+        if (part == 4)
+            lines.length = line;
+        if (part == 5)
+            lines.upgrade = string(text);
+        head.status = 200;
+        size_t more = part == 5 ? sizeof "Connection: Upgrade\r\nUpgrade: \r\n" - 1 : 0;
+        if (part == 2)
+            h1_write_response(fake_host(), &output, &head, &lines);
+        else
+            h1_write_request(fake_host(), &output, &head, &lines);
+        size_t usual =
+            part == 2 ? sizeof "HTTP/1.1 200 \r\n\r\n" - 1 : sizeof "GET /x?y HTTP/1.1\r\n\r\n" - 1;
+        usual -= part == 0 ? 3 : part == 1 ? 4 : 0;
+        assert_int_equal(output.count, 1);
+        assert_int_equal(output_slices(&output)[0].length,
+                         usual + more + (part == 6 ? 0 : sizeof text - 1));
+        output_clear(fake_host(), &output);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -257,6 +294,7 @@ int main(void)
         TEST(chunk_sizes),
         TEST(trailer_sections),
         TEST(large_heads),
+        TEST(long_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

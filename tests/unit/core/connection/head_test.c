@@ -19,6 +19,7 @@ static struct arena arena;
 
 static int set_up(void **state)
 {
+    memset(first_block, 0xff, sizeof first_block);
     arena_init(&arena, first_block, sizeof first_block);
     return 0;
 }
@@ -163,6 +164,7 @@ static void lies_in_arena(weir_string string, const char *from, size_t length)
 static void is_the_example(const struct head *head)
 {
     const weir_head *view = &head->view;
+    assert_null(head->next);
     assert_int_equal(view->kind, WEIR_REQUEST);
     assert_int_equal(view->flags, 7);
     assert_int_equal(view->error, WEIR_LOOP);
@@ -266,6 +268,28 @@ static void found_from_an_index_on(void **state)
     assert_int_equal(head_find(head, FIELD_EXPECT, 0), -1);
 }
 
+static void event_streams(void **state)
+{
+    static const struct {
+        const char *value;
+        bool is;
+    } cases[] = {{"text/event-stream", true},
+                 {"TEXT/Event-Stream; charset=utf-8", true},
+                 {"text/event-strea", false},
+                 {"text/event_stream", false},
+                 {"", false},
+                 {" text/event-stream", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct head *head = head_new(&arena);
+        head_append(head, WEIR_STRING("content-type"), string_of(cases[i].value));
+        assert_int_equal(head_is_event_stream(head), cases[i].is);
+    }
+    struct head *head = head_of(pairs, 6);
+    assert_false(head_is_event_stream(head));
+    head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("text/event-stream"));
+    assert_true(head_is_event_stream(head));
+}
+
 static void removed_and_closed_up(void **state)
 {
     struct head *head = head_of(pairs, 6);
@@ -333,17 +357,12 @@ static void copies_have_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_known_name_in_any_case),
-        TEST(near_misses_are_unknown),
-        TEST(copied_in_one_piece),
-        TEST(copied_string_by_string),
-        TEST(a_block_keeps_its_layout),
-        TEST(empty_heads),
-        TEST(found_from_an_index_on),
-        TEST(removed_and_closed_up),
-        TEST(values_are_replaced),
-        TEST(grows_at_both_ends),
-        TEST(copies_have_room),
+        TEST(every_known_name_in_any_case), TEST(near_misses_are_unknown),
+        TEST(copied_in_one_piece),          TEST(copied_string_by_string),
+        TEST(a_block_keeps_its_layout),     TEST(empty_heads),
+        TEST(found_from_an_index_on),       TEST(event_streams),
+        TEST(removed_and_closed_up),        TEST(values_are_replaced),
+        TEST(grows_at_both_ends),           TEST(copies_have_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,7 @@ static void via_goes_to_the_last_one(void **state)
 {
     request_becomes(HOST "Via: 1.0 a|X: 1|via: 1.1 b, 2 c|Y: 2|",
                     HOST "Via: 1.0 a|X: 1|via: 1.1 b, 2 c, 1.1 weir|Y: 2|");
+    response_becomes("Via: 1.0 a|X: 1|", "Via: 1.0 a, 1.1 weir|X: 1|");
     response_becomes("VIA: 1.0 a|Via: 1.1 b|", "VIA: 1.0 a|Via: 1.1 b, 1.1 weir|");
     struct head *head = head_of(HOST);
     head->view.version = WEIR_STRING("1.0"); /* how it came here */

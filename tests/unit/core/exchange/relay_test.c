@@ -288,6 +288,18 @@ static void one_step_has_a_bound(void **state)
     assert_true(flow.ended);
 }
 
+static void one_step_of_many_slices_has_the_same_bound(void **state)
+{
+    grant(1000000);
+    pump(false);
+    for (int i = 0; i < 100; i++)
+        deliver(1000, 0, 0);
+    pump(true);
+    assert_int_equal(taken, RELAY_BYTES_MOST);
+    pump(true);
+    assert_int_equal(taken, 100000);
+}
+
 static void credit_comes_back_for_what_has_left(void **state)
 {
     grant(65536);
@@ -438,6 +450,7 @@ int main(void)
         TEST(trailers_without_a_body),
         TEST(many_slices_go_in_batches),
         TEST(one_step_has_a_bound),
+        TEST(one_step_of_many_slices_has_the_same_bound),
         TEST(credit_comes_back_for_what_has_left),
         TEST(a_first_grant_that_comes_late_is_no_return),
         TEST(a_closed_sink_takes_nothing),

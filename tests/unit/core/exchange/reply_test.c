@@ -143,6 +143,29 @@ static void no_cause_is_forgotten(void **state)
     set_up(state);
 }
 
+static void body_from(const char *template, weir_result cause, const char *expected,
+                      const char *type)
+{
+    reply_for_cause(&channel, cause, WEIR_STRING("weir"), template);
+    assert_true(string_equal(body(), string_of(expected)));
+    assert_true(string_equal(value_of("Content-Type"), string_of(type)));
+    is_answered(channel.head->view.status, "Forbidden");
+    tear_down(NULL);
+    set_up(NULL);
+}
+
+static void bodies_from_templates(void **state)
+{
+    static const char plain[] = "text/plain", html[] = "text/html; charset=utf-8";
+    body_from("", WEIR_DENIED, "", plain);
+    body_from("no", WEIR_DENIED, "no", plain);
+    body_from("<p>{status} {reason}: {text}</p>\n", WEIR_DENIED,
+              "<p>403 Forbidden: Access is not allowed.</p>\n", html);
+    body_from("{status}{status}{reason}", WEIR_DENIED, "403403Forbidden", plain);
+    body_from("{ {}{status {statu} {text", WEIR_DENIED, "{ {}{status {statu} {text", plain);
+    body_from("{{status}}", WEIR_DENIED, "{403}", plain);
+}
+
 static void names_in_logs(void **state)
 {
     assert_string_equal(cause_name(WEIR_OK), "ok");
@@ -260,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_cause_has_its_answer),
         TEST(no_cause_is_forgotten),
+        TEST(bodies_from_templates),
         TEST(names_in_logs),
         TEST(a_doubtful_request_ends_the_connection),
         TEST(a_filters_answer),

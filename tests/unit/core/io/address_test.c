@@ -110,9 +110,15 @@ static void literals(void **state)
     assert_true(address_from_literal(WEIR_STRING("::1"), 443, &address));
     assert_string_equal(address_format(&address, text), "[::1]:443");
     assert_string_equal(address_format_host(&address, text), "::1");
-    static const char *const names[] = {
-        "",      "[::1]", "example.com", "1",
-        "1.2.3", "::1 ",  "::1%lo",      "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0001"};
+    static const char *const names[] = {"",
+                                        "[::1]",
+                                        "example.com",
+                                        "1",
+                                        "1.2.3",
+                                        "::1 ",
+                                        "::1%lo",
+                                        "0000:0000:0000:0000:0000:0000:0000:0000:000000",
+                                        "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0001"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (address_from_literal(string_of(names[i]), 80, &address))
             fail_msg("\"%s\" is a literal", names[i]);

@@ -144,6 +144,29 @@ static void marking_oneself_waits_for_the_next_turn(void **state)
     turn_steps("", false);
 }
 
+/* Several that were stepped already are marked again: each once, in order, before what comes later.
+ */
+static void what_is_marked_again_keeps_its_place(void **state)
+{
+    struct object objects[4], other, last;
+    for (int i = 0; i < 4; i++) {
+        init(&objects[i], (char)('a' + i), TURN_EXCHANGES);
+        objects[i].marks = &objects[i];
+        mark(&objects[i]);
+    }
+    init(&other, 'o', TURN_EXCHANGES); /* marks one that was stepped before it */
+    other.marks = &objects[2];
+    init(&last, 'l', TURN_EXCHANGES);
+    mark(&other);
+    turn_steps("abcdo", true);
+    mark(&objects[1]); /* is marked */
+    mark(&last);
+    for (int i = 0; i < 4; i++)
+        objects[i].marks = NULL;
+    turn_steps("abcdl", false);
+    turn_steps("", false);
+}
+
 static void two_that_mark_each_other_end_the_turn(void **state)
 {
     struct object a, b;
@@ -287,6 +310,7 @@ int main(void)
         TEST(phases_follow_one_another),
         TEST(marked_by_a_neighbour_in_the_same_turn),
         TEST(marking_oneself_waits_for_the_next_turn),
+        TEST(what_is_marked_again_keeps_its_place),
         TEST(two_that_mark_each_other_end_the_turn),
         TEST(unmarked_is_not_stepped),
         TEST(the_dead_unmark_themselves),

@@ -176,6 +176,7 @@ static void a_kept_connection_is_ready_at_once(void **state)
     assert_true(attempt.reused);
     assert_int_equal(attempt.number, 1);
     assert_int_equal(dial.started, 0);
+    assert_int_equal(dial.judged, 0); /* not as if it were dialled: only what may have changed */
     assert_int_equal(counted(METRIC_SERVER_CONNECTIONS_REUSED), 1);
     attempt_cancel(&attempt); /* there is nothing to give up */
     assert_int_equal(dial.cancelled, 0);
@@ -298,7 +299,9 @@ static void a_repeated_try_is_dialled(void **state)
     in_pool = &kept;
     attempt_start(&attempt, &target);
     in_pool = &kept;
+    attempt.times.connect_us = 5;
     attempt_start(&attempt, &target);
+    assert_int_equal(attempt.times.connect_us, 0);
     assert_int_equal(attempt.number, 2);
     assert_false(attempt.reused);
     assert_null(attempt.connection);
