@@ -8,6 +8,7 @@
 #include "core/base/list.h"
 #include "core/base/memory.h"
 #include "tests/sim/peer.h"
+#include "tests/sim/log.h"
 
 enum {
     EXCHANGE_US_MOST = 300 * 1000 * 1000, /* more than all of weir's time limits together */
@@ -165,6 +166,7 @@ static void on_head(struct client *client)
     client->last = !strncasecmp(connection, "close", 5);
     client->from_origin = number[0] || (plan->tunnel && client->status == 200);
     happened("client has an answer's head", plan->number, client->status);
+    log_expect(plan->number, client->status);
     if (number[0] && strtoull(number, NULL, 10) != plan->number)
         violated(OWN_ANSWER, plan->number, "the answer is that of exchange %s", number);
     if (!client->from_origin && !is_good_failure(plan, client->status))

@@ -24,6 +24,7 @@
 #include "core/process/worker.h"
 #include "tests/sim/account.h"
 #include "tests/sim/client.h"
+#include "tests/sim/log.h"
 #include "tests/sim/origin.h"
 
 enum { CLIENTS = 24, NETWORK_DICE = 0, DRAIN_US_MOST = 600 * 1000 * 1000 };
@@ -111,13 +112,18 @@ static void *simulate(void *user)
     struct snapshot snapshot = make_snapshot();
     struct snapshot_use use = {.snapshot = &snapshot, .count = 1, .on_unused = on_unused};
     struct address proxy;
+    struct arena arena;
+    uint64_t first_block[64];
     (void)user;
     account_init();
+    arena_init(&arena, first_block, sizeof first_block);
+    log_configure(&snapshot, &arena);
     address_parse(string_of(proxy_address), &proxy);
     log_set_level(snapshot.log_level);
     registry_load_builtins(host_table("simulated"));
     exchange_start(NULL);
     struct worker *worker = worker_new(&use, 0);
+    log_open(worker);
     open_entrance(worker, &proxy);
     origins_start();
     clients_start(worker->loop, &proxy, CLIENTS, drain, worker);
@@ -126,7 +132,10 @@ static void *simulate(void *user)
         violated(NOTHING_LEFT, 0, "the configuration is in use %u times", use.count);
     check_gauges(worker);
     report(worker);
+    log_check();
     worker_free(worker);
+    arena_deinit(&arena);
+    arena_pool_deinit();
     registry_clear();
     clients_free();
     account_deinit();

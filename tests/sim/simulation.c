@@ -25,6 +25,8 @@ const struct invariant_text invariant_texts[INVARIANTS] = {
                                 "nor after a fresh connection"},
     [CREDIT] = {"credit", "of one direction weir holds at most 64 KiB, and grants no more"},
     [CARRIER_USE] = {"carrier-use", "weir writes only inside produce(), and nothing after the end"},
+    [LOGGED_ONCE] = {"logged-once", "each exchange is in the access log once, with the status that "
+                                    "its client got"},
     [EVERY_EXCHANGE_ENDS] = {"every-exchange-ends", "within bounded virtual time"},
     [NOTHING_LEFT] = {"nothing-left",
                       "at the end no exchange, connection, dial, query or memory is left"},
