@@ -148,17 +148,18 @@ static void marking_oneself_waits_for_the_next_turn(void **state)
  */
 static void what_is_marked_again_keeps_its_place(void **state)
 {
-    struct object objects[4], other, last;
+    struct object objects[4], other, fresh, last;
     for (int i = 0; i < 4; i++) {
         init(&objects[i], (char)('a' + i), TURN_EXCHANGES);
         objects[i].marks = &objects[i];
         mark(&objects[i]);
     }
-    init(&other, 'o', TURN_EXCHANGES); /* marks one that was stepped before it */
-    other.marks = &objects[2];
+    init(&other, 'o', TURN_EXCHANGES); /* marks one behind those that are marked again */
+    init(&fresh, 'f', TURN_EXCHANGES);
+    other.marks = &fresh;
     init(&last, 'l', TURN_EXCHANGES);
     mark(&other);
-    turn_steps("abcdo", true);
+    turn_steps("abcdof", true);
     mark(&objects[1]); /* is marked */
     mark(&last);
     for (int i = 0; i < 4; i++)
