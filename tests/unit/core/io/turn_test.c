@@ -160,6 +160,7 @@ static void what_is_marked_again_keeps_its_place(void **state)
     init(&last, 'l', TURN_EXCHANGES);
     mark(&other);
     turn_steps("abcdof", true);
+    turn_steps("abcd", true);
     mark(&objects[1]); /* is marked */
     mark(&last);
     for (int i = 0; i < 4; i++)
