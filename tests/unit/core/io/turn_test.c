@@ -144,6 +144,12 @@ static void marking_oneself_waits_for_the_next_turn(void **state)
     turn_steps("", false);
 }
 
+static void mark_themselves(struct object *objects, int count, bool yes)
+{
+    for (int i = 0; i < count; i++)
+        objects[i].marks = yes ? &objects[i] : NULL;
+}
+
 /* Several that were stepped already are marked again: each once, in order, before what comes later.
  */
 static void what_is_marked_again_keeps_its_place(void **state)
@@ -151,20 +157,24 @@ static void what_is_marked_again_keeps_its_place(void **state)
     struct object objects[4], other, fresh, last;
     for (int i = 0; i < 4; i++) {
         init(&objects[i], (char)('a' + i), TURN_EXCHANGES);
-        objects[i].marks = &objects[i];
         mark(&objects[i]);
     }
     init(&other, 'o', TURN_EXCHANGES); /* marks one behind those that are marked again */
     init(&fresh, 'f', TURN_EXCHANGES);
-    other.marks = &fresh;
     init(&last, 'l', TURN_EXCHANGES);
+    other.marks = &fresh;
     mark(&other);
+    mark_themselves(objects, 4, true);
     turn_steps("abcdof", true);
-    turn_steps("abcd", true);
+    mark_themselves(objects, 4, false);
     mark(&objects[1]); /* is marked */
-    mark(&last);
+    turn_steps("abcd", false);
     for (int i = 0; i < 4; i++)
-        objects[i].marks = NULL;
+        mark(&objects[i]);
+    mark_themselves(objects, 4, true);
+    turn_steps("abcd", true);
+    mark_themselves(objects, 4, false);
+    mark(&last);
     turn_steps("abcdl", false);
     turn_steps("", false);
 }
