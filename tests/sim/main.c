@@ -26,6 +26,7 @@
 #include "tests/sim/client.h"
 #include "tests/sim/log.h"
 #include "tests/sim/origin.h"
+#include "tests/sim/witness.h"
 
 enum { CLIENTS = 24, NETWORK_DICE = 0, DRAIN_US_MOST = 600 * 1000 * 1000 };
 
@@ -121,7 +122,7 @@ static void *simulate(void *user)
     address_parse(string_of(proxy_address), &proxy);
     log_set_level(snapshot.log_level);
     registry_load_builtins(host_table("simulated"));
-    exchange_start(NULL);
+    exchange_start(witness_chain());
     struct worker *worker = worker_new(&use, 0);
     log_open(worker);
     open_entrance(worker, &proxy);
@@ -131,6 +132,7 @@ static void *simulate(void *user)
     if (use.count)
         violated(NOTHING_LEFT, 0, "the configuration is in use %u times", use.count);
     check_gauges(worker);
+    witness_check(metric_read(&worker->metrics, METRIC_EXCHANGES));
     report(worker);
     log_check();
     worker_free(worker);
