@@ -55,10 +55,7 @@ static void run_phase(struct turn *turn, enum turn_phase phase)
     for (int steps = 0; list->first && steps < TURN_STEPS_MOST;) {
         struct mark *mark = list_take(list);
         if (mark->stepped == turn->number) {
-            mark->marked = true;
-            mark->next = NULL;
-            *again.last = mark;
-            again.last = &mark->next;
+            mark_list_append(&again, mark);
             continue;
         }
         mark->stepped = turn->number;

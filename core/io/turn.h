@@ -33,15 +33,19 @@ struct turn {
 void turn_init(struct turn *turn);
 void mark_init(struct mark *mark, void (*step)(struct mark *mark));
 
+static inline void mark_list_append(struct mark_list *list, struct mark *mark)
+{
+    mark->marked = true;
+    mark->next = 0;
+    *list->last = mark;
+    list->last = &mark->next;
+}
+
 /* Idempotent. */
 static inline void turn_mark(struct turn *turn, enum turn_phase phase, struct mark *mark)
 {
-    if (mark->marked)
-        return;
-    mark->marked = true;
-    mark->next = 0;
-    *turn->lists[phase].last = mark;
-    turn->lists[phase].last = &mark->next;
+    if (!mark->marked)
+        mark_list_append(&turn->lists[phase], mark);
 }
 
 /* For an object that goes away while marked: only from a TURN_DEAD step or between turns. Walks the
