@@ -148,46 +148,47 @@ static char *put_local_time(char *at, uint64_t time_us, struct access_clock *clo
 
 /* --- texts of any length */
 
-struct text {
-    const char *end; /* of the room */
+/* Where values may go, and how. */
+struct room {
+    const char *end;
     enum escape_style style;
     bool cut;
 };
 
-static char *put(struct text *text, char *at, weir_string piece)
+static char *put(struct room *room, char *at, weir_string piece)
 {
-    char *behind = escape_copy(at, text->end, piece, text->style);
+    char *behind = escape_copy(at, room->end, piece, room->style);
     if (behind)
         return behind;
-    if (!text->cut && !escape_put(&at, text->end, piece, text->style)) {
-        text->cut = true;
-        text->end = at; /* nothing fits any more */
+    if (!room->cut && !escape_put(&at, room->end, piece, room->style)) {
+        room->cut = true;
+        room->end = at; /* nothing fits any more */
     }
     return at;
 }
 
 /* As it was sent: absolute, CONNECT's an authority, one to a fixed upstream a path. */
-static char *put_target(struct text *text, char *at, const weir_head *head)
+static char *put_target(struct room *room, char *at, const weir_head *head)
 {
     bool absolute = head->scheme.length > 0;
     if (absolute)
-        at = put(text, put(text, at, head->scheme), WEIR_STRING("://"));
+        at = put(room, put(room, at, head->scheme), WEIR_STRING("://"));
     if (absolute || !head->path.length)
-        at = put(text, at, head->authority);
-    return put(text, at, head->path);
+        at = put(room, at, head->authority);
+    return put(room, at, head->path);
 }
 
-static char *put_request_line(struct text *text, char *at, const weir_head *head)
+static char *put_request_line(struct room *room, char *at, const weir_head *head)
 {
     if (!head->method.length)
         return at;
-    at = put(text, put(text, at, head->method), WEIR_STRING(" "));
-    at = put_target(text, at, head);
-    return put(text, put(text, at, WEIR_STRING(" HTTP/")), head->version);
+    at = put(room, put(room, at, head->method), WEIR_STRING(" "));
+    at = put_target(room, at, head);
+    return put(room, put(room, at, WEIR_STRING(" HTTP/")), head->version);
 }
 
 /* All of that name, as one list. */
-static char *put_head_field(struct text *text, char *at, const weir_head *head, weir_string name)
+static char *put_head_field(struct room *room, char *at, const weir_head *head, weir_string name)
 {
     bool found = false;
     for (uint32_t i = 0; head && i < head->count; i++) {
@@ -195,24 +196,24 @@ static char *put_head_field(struct text *text, char *at, const weir_head *head, 
         if (other->length != name.length || !string_equal_nocase(*other, name))
             continue;
         if (found)
-            at = put(text, at, WEIR_STRING(", "));
-        at = put(text, at, head->fields[i].value);
+            at = put(room, at, WEIR_STRING(", "));
+        at = put(room, at, head->fields[i].value);
         found = true;
     }
     return at;
 }
 
-static char *put_by(struct text *text, char *at, const struct access_record *record)
+static char *put_by(struct room *room, char *at, const struct access_record *record)
 {
     switch (record->by) {
     case ACCESS_BY_NOBODY:
         break;
     case ACCESS_BY_SERVER:
-        return put(text, at, WEIR_STRING("server"));
+        return put(room, at, WEIR_STRING("server"));
     case ACCESS_BY_WEIR:
-        return put(text, at, WEIR_STRING("weir"));
+        return put(room, at, WEIR_STRING("weir"));
     case ACCESS_BY_FILTER:
-        return put(text, put(text, at, WEIR_STRING("filter:")), record->filter);
+        return put(room, put(room, at, WEIR_STRING("filter:")), record->filter);
     }
     return at;
 }
@@ -222,24 +223,24 @@ static weir_string string_at(const void *object, uint32_t offset)
     return *(const weir_string *)(const void *)((const char *)object + offset);
 }
 
-static char *put_text(struct text *text, char *at, const struct access_part *part,
+static char *put_text(struct room *room, char *at, const struct access_part *part,
                       const struct access_record *record)
 {
     switch (part->kind) {
     case ACCESS_OF_REQUEST:
-        return put(text, at, string_at(record->request, part->offset));
+        return put(room, at, string_at(record->request, part->offset));
     case ACCESS_TARGET:
-        return put_target(text, at, record->request);
+        return put_target(room, at, record->request);
     case ACCESS_REQUEST_LINE:
-        return put_request_line(text, at, record->request);
+        return put_request_line(room, at, record->request);
     case ACCESS_BY:
-        return put_by(text, at, record);
+        return put_by(room, at, record);
     case ACCESS_REQUEST_FIELD:
-        return put_head_field(text, at, record->request, part->name);
+        return put_head_field(room, at, record->request, part->name);
     case ACCESS_RESPONSE_FIELD:
-        return put_head_field(text, at, record->response, part->name);
+        return put_head_field(room, at, record->response, part->name);
     default:
-        return put(text, at, string_at(record, part->offset));
+        return put(room, at, string_at(record, part->offset));
     }
 }
 
@@ -248,11 +249,11 @@ static char *put_value(char *at, const struct access_part *part, const struct ac
                        const char *end)
 {
     static const weir_string mark = WEIR_STRING("[cut]");
-    struct text text = {.style = part->style};
-    text.end = end - part->behind - mark.length - 2; /* the quotes */
+    struct room room = {.style = part->style};
+    room.end = end - part->behind - mark.length - 2; /* the quotes */
     char *first = put_quote(at, part->style);
-    char *last = put_text(&text, first, part, record);
-    if (text.cut)
+    char *last = put_text(&room, first, part, record);
+    if (room.cut)
         last = put_word(last, mark);
     return last == first ? put_missing(at, part->style) : put_quote(last, part->style);
 }
