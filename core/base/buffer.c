@@ -12,8 +12,13 @@ enum { SIZE_SMALL = 1024, SIZE_MEDIUM = 4096, SIZES = 3 };
 static const uint32_t size_bytes[SIZES] = {SIZE_SMALL, SIZE_MEDIUM, RECEIVE_BUFFER_BYTES};
 static const uint32_t size_keep[SIZES] = {256, 64, 8};
 
-/* An empty queue keeps a ring of so many slices. */
-enum { RING_KEPT = 16 };
+/* An empty queue keeps a ring of so many slices; before one of so many grows its slices are
+ * settled, so that crumbs do not make it large. */
+enum { RING_KEPT = 16, RING_SETTLED = 256 };
+
+/* A slice of fewer bytes shares a buffer with its neighbours once it stays: alone it would cost
+ * more than it holds. */
+enum { SLICE_SMALL = 512 };
 
 /* A receive space smaller than this is not worth a read. */
 enum { RECEIVE_LEAST = 16384 };
@@ -120,9 +125,8 @@ static weir_slice *slot(const struct slice_queue *queue, uint32_t index)
     return &queue->slices[(queue->first + index) & (queue->capacity - 1)];
 }
 
-static void grow(struct slice_queue *queue)
+static void set_capacity(struct slice_queue *queue, uint32_t capacity)
 {
-    uint32_t capacity = queue->capacity ? queue->capacity * 2 : 4;
     weir_slice *slices = memory_allocate(capacity * sizeof *slices);
     for (uint32_t i = 0; i < queue->count; i++)
         slices[i] = *slot(queue, i);
@@ -136,8 +140,10 @@ void slice_queue_push(struct slice_queue *queue, weir_slice slice)
 {
     if (!slice.length)
         return;
+    if (queue->count == queue->capacity && queue->capacity >= RING_SETTLED)
+        slice_queue_settle(queue);
     if (queue->count == queue->capacity)
-        grow(queue);
+        set_capacity(queue, queue->capacity ? queue->capacity * 2 : 4);
     buffer_reference(slice.owner);
     *slot(queue, queue->count) = slice;
     queue->count++;
@@ -206,26 +212,41 @@ static weir_slice gather(const struct slice_queue *queue, uint32_t index, uint32
     return (weir_slice){buffer->bytes, bytes, buffer};
 }
 
-/* How many slices from `index` on do not fit their buffers and could share one. */
+static bool is_small(const weir_slice *slice)
+{
+    return slice->owner && slice->length < SLICE_SMALL;
+}
+
+/* How many slices from `index` on could share one buffer, because they are small or do not fit
+ * theirs. */
 static uint32_t loose_run(const struct slice_queue *queue, uint32_t index, size_t *bytes)
 {
     uint32_t count = 0;
     *bytes = 0;
-    while (index + count < queue->count && !fits(slot(queue, index + count)) &&
-           *bytes < RECEIVE_BUFFER_BYTES / 4) {
-        *bytes += slot(queue, index + count)->length;
+    while (index + count < queue->count && *bytes < RECEIVE_BUFFER_BYTES / 4) {
+        const weir_slice *slice = slot(queue, index + count);
+        if (fits(slice) && !is_small(slice))
+            break;
+        *bytes += slice->length;
         count++;
     }
     return count;
 }
 
+/* Where there is something to do: behind what is settled, whose last slice may still be small. */
+static uint32_t unsettled(const struct slice_queue *queue)
+{
+    uint32_t from = queue->settled;
+    return from && from < queue->count && is_small(slot(queue, from - 1)) ? from - 1 : from;
+}
+
 void slice_queue_settle(struct slice_queue *queue)
 {
-    uint32_t from = queue->settled, to = queue->settled;
+    uint32_t from = unsettled(queue), to = from;
     while (from < queue->count) {
         size_t bytes;
         uint32_t loose = loose_run(queue, from, &bytes);
-        if (loose)
+        if (loose > 1 || (loose && !fits(slot(queue, from))))
             *slot(queue, to) = gather(queue, from, loose, bytes);
         else
             *slot(queue, to) = *slot(queue, from);
@@ -234,6 +255,8 @@ void slice_queue_settle(struct slice_queue *queue)
     }
     queue->count = to;
     queue->settled = to;
+    while (queue->capacity > RING_KEPT && queue->count * 4 <= queue->capacity)
+        set_capacity(queue, queue->capacity / 2);
 }
 
 void slice_queue_deinit(struct slice_queue *queue)

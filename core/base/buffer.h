@@ -3,8 +3,8 @@
  * Buffers belong to one thread (their counts are not atomic); each thread keeps a few free ones.
  * The receive space is the rest of one large buffer: reads append to it, so many small messages
  * share one buffer while they are looked at. A queue that keeps slices beyond a turn settles them
- * (slice_queue_settle): slices that would pin a much larger buffer are copied into one of the right
- * size, so queued memory is at most four times queued bytes. */
+ * (slice_queue_settle): slices that would pin a much larger buffer, and small ones, are copied into
+ * one of the right size, so queued memory is at most four times queued bytes. */
 #ifndef CORE_BASE_BUFFER_H
 #define CORE_BASE_BUFFER_H
 

@@ -356,20 +356,29 @@ static void note_blocked(struct exchange *x, bool blocked)
     x->blocked_since_ms = blocked ? now_ms : 0;
 }
 
+/* Returns whether anything moved; `more`: it could go on. */
+static bool step_flow(struct flow *flow, bool may_move, bool *more)
+{
+    if (!may_move) {
+        relay_wait(flow);
+        return false;
+    }
+    bool moved = relay_pump(flow);
+    *more |= relay_may_go_on(flow);
+    return moved;
+}
+
 static void step_flows(struct exchange *x)
 {
-    bool moved = false;
+    bool moved = false, more = false;
     bool may_send = x->progress == PROGRESS_SENT && channel_open(&x->server) &&
                     (!x->request->view.protocol.length || x->tunnel); /* not before it is agreed */
-    if (may_send)
-        moved |= relay_pump(&x->request_flow);
-    if (x->response_sent && channel_open(&x->client))
-        moved |= relay_pump(&x->response_flow);
+    bool may_answer = x->response_sent && channel_open(&x->client);
+    moved |= step_flow(&x->request_flow, may_send, &more);
+    moved |= step_flow(&x->response_flow, may_answer, &more);
     if (moved)
         x->active_ms = loop_now_ms(x->worker->loop);
     note_blocked(x, x->client.incoming.count != 0);
-    bool more = x->response_sent && x->server.incoming.count && x->client.credit;
-    more |= may_send && x->client.incoming.count && x->server.credit;
     if (more) /* the step's share was used up: go on in the next turn */
         turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
 }

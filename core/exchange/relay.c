@@ -8,7 +8,11 @@
 #include "core/base/log.h"
 #include "core/exchange/hop.h"
 
-enum { SLICES_MOST = 32 };
+enum {
+    SLICES_MOST = 32,     /* passed on at once */
+    SLICES_WAITING = 256, /* of more the sink would have to keep a list that costs more than they */
+    BYTES_LEAST = 512     /* that a sink gets while it has not sent what it got before */
+};
 
 static void return_credit(struct flow *flow)
 {
@@ -24,6 +28,24 @@ static void return_credit(struct flow *flow)
 static bool at_end(const struct flow *flow, uint64_t bytes)
 {
     return flow->source->incoming_ended && flow->source->incoming.bytes == bytes;
+}
+
+/* A sink that is slow does not get a few bytes now and a few in the next step: they would cost it
+ * more than they are. That what it has leaves, or that it fails, marks the exchange. */
+static bool holds_back(const struct flow *flow)
+{
+    return flow->in_transit && flow->source->incoming.bytes < BYTES_LEAST &&
+           !flow->source->incoming_ended;
+}
+
+bool relay_may_go_on(const struct flow *flow)
+{
+    return flow->source->incoming.count && flow->sink->credit && !holds_back(flow);
+}
+
+void relay_wait(struct flow *flow)
+{
+    slice_queue_settle(&flow->source->incoming);
 }
 
 /* Passes on one batch; false when there was nothing to do or no credit to do it with. */
@@ -61,9 +83,10 @@ bool relay_pump(struct flow *flow)
     bool moved = false;
     TRACE();
     return_credit(flow);
-    if (flow->in_transit) /* the sink is slow: what goes into its queue stays a while */
-        slice_queue_settle(&flow->source->incoming);
-    while (!flow->ended && channel_open(flow->sink)) {
+    bool held = holds_back(flow);
+    if (flow->in_transit || flow->source->incoming.count > SLICES_WAITING)
+        slice_queue_settle(&flow->source->incoming); /* what goes into its queue stays a while */
+    while (!held && !flow->ended && channel_open(flow->sink)) {
         uint64_t done = flow->sink->sent_bytes - before;
         if (done >= RELAY_BYTES_MOST || !move_batch(flow, RELAY_BYTES_MOST - done))
             break;
@@ -71,8 +94,7 @@ bool relay_pump(struct flow *flow)
     }
     if (channel_open(flow->sink) && pass_trailers(flow))
         moved = true;
-    if (flow->source->incoming.count) /* what stays beyond this turn, in buffers of its size */
-        slice_queue_settle(&flow->source->incoming);
+    relay_wait(flow);
     return moved;
 }
 

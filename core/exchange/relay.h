@@ -18,6 +18,11 @@ enum { RELAY_BYTES_MOST = 65536 }; /* in one step, so that neighbours get their 
 /* Passes on what the credit of the sink allows, and the end or the trailers behind the last byte;
  * returns credit to the source for what has left. Returns whether anything moved. */
 bool relay_pump(struct flow *flow);
+/* There is something to pass on, and nothing but the bound of one step was in its way. */
+bool relay_may_go_on(const struct flow *flow);
+/* Nothing can be passed on now: what the source delivered stays beyond this turn, in buffers of its
+ * size. */
+void relay_wait(struct flow *flow);
 /* Everything that the source delivered was passed on. */
 bool relay_drained(const struct flow *flow);
 

@@ -423,13 +423,53 @@ static void settled_slices_are_not_copied_again(void **state)
 {
     struct slice_queue queue = {0};
     for (int i = 0; i < 3; i++)
-        push(&queue, 10, 4000, (uint64_t)i * 10);
+        push(&queue, 300, 4000, (uint64_t)i * 300);
     slice_queue_settle(&queue);
     const uint8_t *bytes = queue.slices[0].bytes;
-    push(&queue, 10, 4000, 30);
+    push(&queue, 300, 4000, 900);
     slice_queue_settle(&queue);
     assert_ptr_equal(queue.slices[0].bytes, bytes);
     assert_int_equal(queue.count, 2);
+    holds(&queue, 0);
+    slice_queue_deinit(&queue);
+}
+
+/* A byte at a time, settled each time: few slices, and hardly more memory than bytes. */
+static void small_slices_join_what_is_settled(void **state)
+{
+    struct slice_queue queue = {0};
+    for (uint64_t i = 0; i < 5000; i++) {
+        push(&queue, 1, i % 2 * RECEIVE_BUFFER_BYTES, i);
+        slice_queue_settle(&queue);
+        assert_true(queue.count <= 1 + queue.bytes / 512);
+        assert_true(pinned(&queue) <= 2 * queue.bytes);
+    }
+    holds(&queue, 0);
+    slice_queue_deinit(&queue);
+}
+
+static void ring_shrinks_with_what_it_holds(void **state)
+{
+    struct slice_queue queue = {0};
+    for (uint64_t i = 0; i < 200; i++)
+        push(&queue, 1, RECEIVE_BUFFER_BYTES, i);
+    assert_int_equal(queue.capacity, 256);
+    slice_queue_drop(&queue, 100); /* the ring's beginning is in the middle of its memory */
+    slice_queue_settle(&queue);
+    assert_true(queue.capacity <= 16);
+    holds(&queue, 100);
+    push(&queue, 1, 0, 200);
+    holds(&queue, 100);
+    slice_queue_deinit(&queue);
+}
+
+static void crumbs_do_not_make_the_ring_large(void **state)
+{
+    struct slice_queue queue = {0};
+    for (uint64_t i = 0; i < 20000; i++) {
+        push(&queue, 1, 10, i);
+        assert_true(queue.capacity <= 256);
+    }
     holds(&queue, 0);
     slice_queue_deinit(&queue);
 }
@@ -532,6 +572,9 @@ int main(void)
         TEST(a_quarter_of_its_buffer_is_enough),
         TEST(static_bytes_stay_where_they_are),
         TEST(settled_slices_are_not_copied_again),
+        TEST(small_slices_join_what_is_settled),
+        TEST(ring_shrinks_with_what_it_holds),
+        TEST(crumbs_do_not_make_the_ring_large),
         TEST(what_a_drop_leaves_of_a_slice_is_settled_again),
         TEST(copies_are_of_bounded_size),
         TEST(random_operations_keep_the_stream),

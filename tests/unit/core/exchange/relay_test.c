@@ -383,6 +383,64 @@ static void what_a_slow_sink_keeps_fits_its_buffers(void **state)
     assert_int_equal(taken, 2000);
 }
 
+static void a_slow_sink_gets_no_crumbs(void **state)
+{
+    grant(65536);
+    pump(false);
+    deliver(1000, 0, 0);
+    pump(true);
+    for (int i = 0; i < 511; i++) {
+        deliver(1, 0, 0);
+        pump(false);
+        assert_false(relay_may_go_on(&flow)); /* it would be stepped for nothing */
+    }
+    assert_int_equal(source.incoming.count, 1);
+    deliver(1, 0, 0);
+    pump(true); /* enough of them */
+    assert_int_equal(taken, 1512);
+    deliver(1, 0, 0);
+    pump(false);
+    leave(1512);
+    pump(true); /* it is not slow any more */
+    assert_int_equal(taken, 1513);
+    deliver(1, 0, WEIR_END);
+    pump(true); /* and the end does not wait */
+    assert_int_equal(ends, 1);
+}
+
+static void a_sink_gets_no_long_list_of_crumbs(void **state)
+{
+    grant(65536);
+    pump(false);
+    for (int i = 0; i < 10000; i++)
+        deliver(1, 0, 0);
+    pump(true);
+    assert_int_equal(taken, 10000);
+    assert_true(batches <= 2);
+}
+
+static void may_go_on_when_only_the_bound_was_in_its_way(void **state)
+{
+    deliver(2 * RELAY_BYTES_MOST, 0, 0);
+    pump(false);
+    assert_false(relay_may_go_on(&flow)); /* there is no credit */
+    grant(2 * RELAY_BYTES_MOST);
+    pump(true);
+    assert_true(relay_may_go_on(&flow));
+    pump(true);
+    assert_false(relay_may_go_on(&flow));
+}
+
+static void what_cannot_be_passed_on_yet_fits_its_buffers(void **state)
+{
+    for (int i = 0; i < 100; i++) {
+        deliver(1, RECEIVE_BUFFER_BYTES, 0);
+        relay_wait(&flow);
+        assert_true(held() <= 4 * source.incoming.bytes);
+    }
+    assert_int_equal(batches, 0);
+}
+
 /* A sink that keeps up gets the bytes where they lie. */
 static void nothing_is_copied_for_a_fast_sink(void **state)
 {
@@ -456,6 +514,10 @@ int main(void)
         TEST(a_closed_sink_takes_nothing),
         TEST(what_waits_fits_its_buffers),
         TEST(what_a_slow_sink_keeps_fits_its_buffers),
+        TEST(a_slow_sink_gets_no_crumbs),
+        TEST(a_sink_gets_no_long_list_of_crumbs),
+        TEST(may_go_on_when_only_the_bound_was_in_its_way),
+        TEST(what_cannot_be_passed_on_yet_fits_its_buffers),
         TEST(nothing_is_copied_for_a_fast_sink),
         TEST(random_events_move_everything),
     };

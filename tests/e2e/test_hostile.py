@@ -1,0 +1,67 @@
+"""Peers that mean harm or have bad luck: what they send costs weir little, and reaches nobody else."""
+import socket
+import threading
+import time
+
+import message
+from client import Client
+
+KIB = 1024
+
+
+def bulk(connection):
+    """A handler that sends without an end."""
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.send(b"x" * 65536)
+
+
+def read_for_ever(client):
+    try:
+        while client.socket.recv(1 << 20):
+            pass
+    except OSError:
+        pass
+
+
+def test_crumbs_that_wait_pin_no_large_buffers(weir_release, make_origin):
+    """They come between the reads of a fast download, for a server that has not agreed yet."""
+    silent = make_origin(lambda connection: (connection.request_head(), connection.wait_end()))
+    busy = make_origin(bulk)
+    with Client(weir_release.address) as fast, Client(weir_release.address) as slow:
+        fast.send(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % busy.url().encode())
+        reader = threading.Thread(target=read_for_ever, args=(fast,))
+        reader.start()
+        slow.send(b"GET %s HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+                  % silent.url().encode())
+        silent.wait(lambda: silent.requests)
+        before = weir_release.memory()
+        for unused in range(1500):
+            slow.send(b"x")
+            time.sleep(0.001)
+        assert weir_release.memory() - before < 2048 * KIB
+        fast.socket.shutdown(socket.SHUT_RDWR)
+        reader.join()
+        silent.connection().close()
+
+
+def test_chunks_of_one_byte_for_a_stalled_reader_cost_little(weir_release, make_origin):
+    readers = 10
+    chunks = message.chunked(*[b"x"] * 10000, last=False)
+
+    def handler(connection):
+        connection.request()
+        connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            connection.send(chunks)
+
+    origin = make_origin(handler, send_buffer=65536)
+    before = weir_release.memory()
+    clients = [Client(weir_release.address, receive_buffer=4096) for unused in range(readers)]
+    for client in clients:
+        client.send(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % origin.url().encode())
+    time.sleep(3)
+    assert (weir_release.memory() - before) / readers < 256 * KIB
+    for client in clients:
+        client.reset()
