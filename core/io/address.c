@@ -122,3 +122,30 @@ void address_unmap(struct address *address)
     memset(address, 0, sizeof *address);
     address->v4 = v4;
 }
+
+bool address_is_wildcard(const struct address *address)
+{
+    if (address->any.sa_family == AF_INET6)
+        return IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr);
+    return address->any.sa_family == AF_INET && address->v4.sin_addr.s_addr == INADDR_ANY;
+}
+
+bool address_is_loopback(const struct address *address)
+{
+    if (address->any.sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+    return address->any.sa_family == AF_INET && ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+}
+
+struct address address_destination(const struct address *address)
+{
+    struct address destination = *address;
+    address_unmap(&destination);
+    if (!address_is_wildcard(&destination))
+        return destination;
+    if (destination.any.sa_family == AF_INET6)
+        destination.v6.sin6_addr = in6addr_loopback;
+    else
+        destination.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return destination;
+}

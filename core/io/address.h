@@ -34,7 +34,12 @@ socklen_t address_length(const struct address *address);
 uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);
 bool address_equal(const struct address *a, const struct address *b); /* with the port */
+/* 0.0.0.0, ::; and 127.0.0.0/8, ::1. */
+bool address_is_wildcard(const struct address *address);
+bool address_is_loopback(const struct address *address);
 /* ::ffff:192.0.2.1, as IPv4 looks like on a socket for both, becomes 192.0.2.1. */
 void address_unmap(struct address *address);
+/* Where connecting to it leads: a mapped address is the IPv4 one, a wildcard the machine itself. */
+struct address address_destination(const struct address *address);
 
 #endif

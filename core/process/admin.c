@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/string.h"
 #include "core/exchange/filters.h"
+#include "core/io/address.h"
 #include "core/process/pages.h"
 
 /* What a client asked for. */
@@ -86,20 +87,28 @@ static weir_answer show_readiness(const struct visit *visit)
     return answer_plain(visit, ready ? 200 : 503, ready ? "ready\n" : "stopping\n");
 }
 
-/* A page of somebody else's that is open in a browser on this machine must not be able to. */
+/* A site's name: what a browser on this machine asks for whose page had its name lead here. */
+static bool names_a_site(weir_string text)
+{
+    struct authority authority;
+    struct address address;
+    return !authority_parse(text, &authority) ||
+           (!authority.bracketed && memchr(authority.host.bytes, '.', authority.host.length) &&
+            !address_from_literal(authority.host, 0, &address));
+}
+
+/* A page of somebody else's that is open in a browser on this machine learns and does nothing. */
 static bool comes_from_web_page(const weir_head *head)
 {
     for (uint32_t i = 0; i < head->count; i++)
         if (string_equal_nocase(head->fields[i].name, WEIR_STRING("origin")))
             return true;
-    return false;
+    return head->authority.length && names_a_site(head->authority);
 }
 
 static weir_answer reload(const struct visit *visit)
 {
     char *mistakes = NULL;
-    if (comes_from_web_page(visit->head))
-        return answer_plain(visit, 403, "Not for web pages.\n");
     if (visit->process->draining)
         return answer_plain(visit, 503, "weir is stopping.\n");
     if (process_reload(visit->process, &mistakes))
@@ -153,6 +162,8 @@ static weir_answer on_request(weir_exchange *exchange)
         return answer_plain(&visit, 404,
                             "There are /metrics, /status, /healthz, /readyz, /connections, and "
                             "POST /reload.\n");
+    if (comes_from_web_page(visit.head))
+        return answer_plain(&visit, 403, "Not for web pages.\n");
     if (method_fits(page, visit.head->method))
         return page->show(&visit);
     weir_field allow = {WEIR_STRING("Allow"),

@@ -9,17 +9,11 @@
 
 /* --- several listeners */
 
-static bool is_wildcard(const struct address *address)
-{
-    return address->any.sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr)
-                                              : address->v4.sin_addr.s_addr == 0;
-}
-
 /* Whether the one takes clients that the other wants. */
 static bool covers(const struct listener_config *wide, const struct listener_config *other)
 {
     struct address a, b;
-    if (!address_parse(string_of(wide->address), &a) || !is_wildcard(&a) ||
+    if (!address_parse(string_of(wide->address), &a) || !address_is_wildcard(&a) ||
         !address_parse(string_of(other->address), &b) || !address_port(&a) ||
         address_port(&a) != address_port(&b))
         return false;

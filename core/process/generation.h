@@ -16,9 +16,10 @@ struct generation {
     uint32_t number; /* from 1 */
     uint32_t users;  /* workers, the main thread's included, that use it */
     struct generation_use *uses;
-    /* What is known of the snapshot's listeners only when they are open: their texts with the
-     * system's ports, and those that the service manager passes when none is configured. */
+    /* What is known of the snapshot's listeners and admin only when they are open: their texts with
+     * the system's ports, and those that the service manager passes when none is configured. */
     char addresses[LISTENERS_MOST][LISTEN_TEXT_BYTES];
+    char admin[LISTEN_TEXT_BYTES];
     struct listener_config passed[LISTENERS_MOST];
 };
 

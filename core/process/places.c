@@ -237,13 +237,17 @@ static struct place *list_place(struct places *places, const struct listen_place
     return place;
 }
 
-static bool list_admin(struct places *places, const struct snapshot *snapshot, char *mistake)
+static bool list_admin(struct places *places, struct generation *generation, char *mistake)
 {
+    struct snapshot *snapshot = generation->snapshot;
     if (!snapshot->admin)
         return true;
     struct listen_place wanted = parse(snapshot->admin);
     wanted.mode = ADMIN_MODE;
-    return list_place(places, &wanted, true, mistake) != NULL;
+    struct place *place = list_place(places, &wanted, true, mistake);
+    if (place)
+        snapshot->admin = listen_place_format(&place->at, generation->admin);
+    return place != NULL;
 }
 
 static bool list_listener(struct places *places, struct generation *generation, uint32_t index,
@@ -264,13 +268,13 @@ static bool list_listener(struct places *places, struct generation *generation, 
 bool places_prepare(struct places *places, struct generation *generation,
                     char mistake[PLACES_MISTAKE_BYTES])
 {
-    struct snapshot *snapshot = generation->snapshot;
+    const struct snapshot *snapshot = generation->snapshot;
     places->prepared = generation;
     places->listed_count = 0;
     bool good = !snapshot->listeners_standard || list_passed(places, generation, mistake);
     for (uint32_t i = 0; good && i < snapshot->listener_count; i++)
         good = list_listener(places, generation, i, mistake);
-    if (!good || !list_admin(places, snapshot, mistake)) {
+    if (!good || !list_admin(places, generation, mistake)) {
         places_give_up(places);
         return false;
     }

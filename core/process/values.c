@@ -100,10 +100,8 @@ bool value_is_local(weir_string listener)
     struct address address;
     if (value_is_unix(listener) || !address_parse(listener, &address))
         return value_is_unix(listener);
-    if (address.any.sa_family == AF_INET)
-        return ntohl(address.v4.sin_addr.s_addr) >> 24 == 127;
-    const struct in6_addr *six = &address.v6.sin6_addr;
-    return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
+    address_unmap(&address);
+    return address_is_loopback(&address);
 }
 
 const char *value_admin_mistake(weir_string text)

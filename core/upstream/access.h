@@ -7,8 +7,8 @@
 
 /* Asked for every exchange about every *resolved* address, also that of a connection that is taken
  * again, so a name that resolves differently the second time gains nothing. `reached` is where the
- * client reached weir. WEIR_OK, WEIR_ADDRESS_PROHIBITED, or WEIR_LOOP: weir itself listens there.
- */
+ * client reached weir. WEIR_OK, WEIR_ADDRESS_PROHIBITED (also for the admin's own address), or
+ * WEIR_LOOP: weir itself listens there. */
 weir_result access_judge(const struct snapshot *snapshot, const struct address *reached,
                          const struct address *address);
 

@@ -1,6 +1,7 @@
 """The admin listener: metrics, health, readiness, status, connections, reload; and who asks it."""
 import json
 import os
+import re
 import stat
 import subprocess
 import threading
@@ -105,6 +106,36 @@ def test_web_pages_cannot_reload(running):
     answer = running.admin.ask("POST", "/reload", b"Origin: http://evil.example\r\n")
     assert answer.status == 403
     assert running.admin.metric("weir_reloads_total") == 0
+
+
+@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:9901", b"127.0.0.1.evil.example"])
+def test_web_pages_cannot_read(running, host):
+    """A site may have its name lead here, and then its pages ask in their own name."""
+    with Client(running.socket) as client:
+        answer = client.ask(b"GET /connections HTTP/1.1\r\nHost: %s\r\n\r\n" % host)
+        assert answer.status == 403 and b"connections" not in answer.body
+    for name in (b"weir", b"localhost:9901", b"127.0.0.1:9901", b"[::1]:9901"):
+        with Client(running.socket) as client:
+            assert client.ask(b"GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n" % name).status == 200
+
+
+def test_clients_of_the_proxy_do_not_reach_it(start_weir, tmp_path):
+    file = tmp_path / "weir.yaml"
+    file.write_text("listen: [ { address: '127.0.0.1:0' } ]\nadmin: 127.0.0.1:0\n")
+    weir = start_weir("-c", str(file))
+    admin_line = re.compile(r"admin is at 127\.0\.0\.1:(\d+)")
+    weir.wait(lambda: admin_line.search(weir.said()), "the admin's line", 8)
+    said = admin_line.search(weir.said())
+    for host in (b"127.0.0.1", b"localhost", b"0.0.0.0", b"[::ffff:127.0.0.1]", b"[::ffff:0:0]"):
+        authority = b"%s:%s" % (host, said[1].encode())
+        for request in (b"GET http://%s/connections HTTP/1.1\r\nHost: a\r\n\r\n",
+                        b"POST http://%s/reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+                        b"CONNECT %s HTTP/1.1\r\nHost: a\r\n\r\n"):
+            with Client(weir.address) as client:
+                answer = client.ask(request % authority)
+                assert answer.status == 403
+                assert b"destination_ip_prohibited" in answer.get(b"proxy-status")
+    assert Admin(("127.0.0.1", int(said[1]))).metric("weir_reloads_total") == 0
 
 
 def test_connection_is_kept_and_pipelined(running):

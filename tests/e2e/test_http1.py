@@ -216,6 +216,9 @@ def test_loops_end(weir, make_origin):
             response = client.ask(b"GET http://%s/ HTTP/1.1\r\nHost: a\r\n\r\n" % host.encode())
             assert response.status == 508
             assert b"proxy_loop_detected" in response.get(b"proxy-status")
+    for host in (b"127.0.0.1", b"0.0.0.0", b"[::ffff:127.0.0.1]", b"[::ffff:0:0]", b"a.localhost."):
+        with Client(weir.address) as client:
+            assert client.connect(b"%s:%d" % (host, weir.address[1])).status == 508
     origin = make_origin()
     with Client(weir.address) as client:
         client.ask(get(origin))

@@ -165,6 +165,39 @@ static void mapped(void **state)
     }
 }
 
+static void destinations(void **state)
+{
+    static const char *const texts[][2] = {{"0.0.0.0:80", "127.0.0.1:80"},
+                                           {"[::ffff:0.0.0.0]:80", "127.0.0.1:80"},
+                                           {"[::ffff:192.0.2.1]:80", "192.0.2.1:80"},
+                                           {"[::]:80", "[::1]:80"},
+                                           {"0.0.0.1:80", "0.0.0.1:80"},
+                                           {"[2001:db8::1]:80", "[2001:db8::1]:80"}};
+    char text[ADDRESS_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct address address = parsed(texts[i][0]), to = address_destination(&address);
+        assert_string_equal(address_format(&to, text), texts[i][1]);
+    }
+}
+
+static void kinds(void **state)
+{
+    struct address nameless = {.any.sa_family = AF_UNIX};
+    static const struct {
+        const char *text;
+        bool wildcard, loopback;
+    } kinds[] = {{"0.0.0.0:1", true, false},   {"[::]:1", true, false},
+                 {"127.0.0.1:1", false, true}, {"127.255.0.3:1", false, true},
+                 {"[::1]:1", false, true},     {"128.0.0.1:1", false, false},
+                 {"[::2]:1", false, false},    {"[::ffff:127.0.0.1]:1", false, false}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct address address = parsed(kinds[i].text);
+        assert_int_equal(address_is_wildcard(&address), kinds[i].wildcard);
+        assert_int_equal(address_is_loopback(&address), kinds[i].loopback);
+    }
+    assert_false(address_is_wildcard(&nameless) || address_is_loopback(&nameless));
+}
+
 static void nameless(void **state)
 {
     char text[ADDRESS_TEXT_BYTES];
@@ -191,9 +224,11 @@ static void ports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back), cmocka_unit_test(nonsense), cmocka_unit_test(literals),
-        cmocka_unit_test(equality),       cmocka_unit_test(ports),    cmocka_unit_test(mapped),
-        cmocka_unit_test(nameless),
+        cmocka_unit_test(there_and_back), cmocka_unit_test(nonsense),
+        cmocka_unit_test(literals),       cmocka_unit_test(equality),
+        cmocka_unit_test(ports),          cmocka_unit_test(mapped),
+        cmocka_unit_test(nameless),       cmocka_unit_test(kinds),
+        cmocka_unit_test(destinations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
