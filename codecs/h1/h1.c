@@ -191,11 +191,11 @@ static void server_close(weir_channel *channel)
     struct h1 *h1 = h1_of(connection);
     if (!h1->channel)
         return;
-    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE && !h1_unsent(h1);
+    bool whole = h1->receiving == RECEIVE_DONE && h1->sending == SEND_DONE;
     h1->channel = NULL;
     if (!whole)
         h1_api->close(connection, WEIR_CLOSE_RESET, WEIR_CANCELLED);
-    else if (!h1->keep_alive || h1->ended)
+    else if (!h1->keep_alive || h1->ended || h1_unsent(h1)) /* the last bytes still leave */
         h1_api->close(connection, WEIR_CLOSE_FLUSH, WEIR_OK);
     else
         h1_api->deadline(connection, connection->limits->idle_ms);
