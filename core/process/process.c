@@ -24,6 +24,7 @@
 #include "core/process/pid_file.h"
 #include "core/process/privileges.h"
 #include "core/process/worker.h"
+#include "core/upstream/pool.h"
 
 enum { LINGER_MS = 1000 /* for the admin's clients, when the workers have ended */ };
 
@@ -95,16 +96,28 @@ static void on_reload_signal(void *user, int signal)
 
 /* --- starting */
 
-static void prepare_system(void)
+static uint32_t tenths(rlim_t limit, uint32_t tenths)
+{
+    rlim_t part = limit / 10 * tenths;
+    return part < UINT32_MAX ? (uint32_t)part : UINT32_MAX;
+}
+
+/* Clients get 80% of the descriptors, two for each; connections to servers that are idle 10%. */
+static void share_descriptors(uint32_t workers)
 {
     struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    admission_start(tenths(limit.rlim_max, 4));
+    pool_start(tenths(limit.rlim_max, 1) / workers);
+}
+
+static void prepare_system(uint32_t workers)
+{
     signal(SIGPIPE, SIG_IGN);
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-        rlim_t most = limit.rlim_max / 10 * 4; /* 80%, at two descriptors a client */
-        admission_start(most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
-    }
+    share_descriptors(workers);
     const char *trace = getenv("WEIR_TRACE");
     trace_on = trace && !strcmp(trace, "exchange");
 }
@@ -236,7 +249,7 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
     process.options = options;
     process.version = version;
     process.generation = generation_new(snapshot, 1);
-    prepare_system();
+    prepare_system(snapshot->workers);
     log_set_level(snapshot->log_level);
     registry_load_builtins(host_table(version));
     exchange_start(NULL);

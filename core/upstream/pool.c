@@ -23,7 +23,15 @@ struct origin {
 struct pool {
     struct origin *buckets[BUCKETS];
     uint32_t idle_count;
+    uint32_t hand; /* the bucket in which room is made next */
 };
+
+static uint32_t idle_most = IDLE_MOST;
+
+void pool_start(uint32_t most)
+{
+    idle_most = most < IDLE_MOST ? most : IDLE_MOST;
+}
 
 struct pool *pool_new(void)
 {
@@ -124,16 +132,35 @@ void pool_adopt(struct pool *pool, const struct target *target, struct connectio
     connection->on_closing = on_closing;
 }
 
+static struct origin *find_idle(struct origin *origin)
+{
+    while (origin && link_alone(&origin->idle))
+        origin = origin->next;
+    return origin;
+}
+
+/* Closes the connection of some origin that was idle for longest: whose turn it is, so that nobody
+ * who asks for many can keep all others from having theirs. */
+static void make_room(struct pool *pool)
+{
+    struct origin *origin = NULL;
+    while (!origin)
+        origin = find_idle(pool->buckets[pool->hand++ % BUCKETS]);
+    connection_close(CONTAINER(origin->idle.previous, struct connection, kept), CARRIER_CLOSE_NOW,
+                     WEIR_OK);
+}
+
 void pool_put(struct pool *pool, struct connection *connection)
 {
     struct origin *origin = connection->keeper;
     if (connection->closing)
         return;
-    if (connection->worker->draining || pool->idle_count >= IDLE_MOST ||
-        !connection_spare(connection)) {
+    if (connection->worker->draining || !idle_most || !connection_spare(connection)) {
         connection_close(connection, CARRIER_CLOSE_NOW, WEIR_OK);
         return;
     }
+    if (pool->idle_count >= idle_most)
+        make_room(pool);
     link_insert(origin->idle.next, &connection->kept);
     pool->idle_count++;
 }

@@ -11,6 +11,10 @@
 
 struct pool;
 
+/* Once, before there is a pool: at most so many are idle in each, or what is usual if that is less.
+ * When one more comes another one goes. */
+void pool_start(uint32_t most);
+
 struct pool *pool_new(void);
 void pool_free(struct pool *pool); /* when all its connections have closed */
 

@@ -65,3 +65,16 @@ def test_chunks_of_one_byte_for_a_stalled_reader_cost_little(weir_release, make_
     assert (weir_release.memory() - before) / readers < 256 * KIB
     for client in clients:
         client.reset()
+
+
+def test_servers_that_wait_to_be_asked_again_leave_descriptors_for_others(start_weir, make_origin):
+    """One client visits more servers than weir could keep connections to."""
+    weir = start_weir("-l", "127.0.0.1:0", "-w", "1", prefix=["prlimit", "--nofile=64:64"])
+    origins = [make_origin() for unused in range(60)]
+    with Client(weir.address) as client:
+        for origin in origins:
+            assert client.ask(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n"
+                              % origin.url().encode()).status == 200
+        with Client(weir.address) as other:
+            assert other.connect(origins[0].authority).status == 200
+    assert weir.descriptors() < 40

@@ -312,14 +312,47 @@ static void not_more_than_so_many_idle(void **state)
         pool_put(pool, all[i]);
     assert_false(is_closing(all[IDLE_MOST - 1]));
     pool_put(pool, all[IDLE_MOST]);
-    assert_true(is_closing(all[IDLE_MOST]));
+    assert_false(is_closing(all[IDLE_MOST]));
+    assert_true(is_closing(all[0])); /* the one that was idle for longest */
     closed();
-    dies(all[0]); /* makes room for one */
+    dies(all[1]); /* makes room for one */
     struct connection *more = connect_to(&where), *most = connect_to(&where);
     pool_put(pool, more);
+    assert_false(is_closing(all[2]));
     pool_put(pool, most);
-    assert_false(is_closing(more));
-    assert_true(is_closing(most));
+    assert_true(is_closing(all[2]));
+    assert_false(is_closing(more) || is_closing(most));
+}
+
+/* However many connections one origin has, those of others go no more often. */
+static void every_origin_makes_room(void **state)
+{
+    struct target where[4] = {target("a.example", 80), target("b.example", 80),
+                              target("c.example", 80), target("d.example", 80)};
+    struct connection *idle[8];
+    pool_start(8);
+    for (int i = 0; i < 8; i++) {
+        idle[i] = connect_to(&where[i < 5 ? 0 : i - 4]);
+        pool_put(pool, idle[i]);
+    }
+    for (int i = 0; i < 4; i++)
+        pool_put(pool, connect_to(&where[0]));
+    int gone = 0;
+    for (int i = 5; i < 8; i++)
+        gone += is_closing(idle[i]);
+    assert_int_equal(gone, 3);
+    assert_int_equal(is_closing(idle[0]) + gone, 4);
+    pool_start(UINT32_MAX);
+}
+
+static void none_is_kept_where_there_is_no_room(void **state)
+{
+    struct target where = target("a.example", 80);
+    struct connection *connection = connect_to(&where);
+    pool_start(0);
+    pool_put(pool, connection);
+    assert_true(is_closing(connection));
+    pool_start(UINT32_MAX);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -338,6 +371,8 @@ int main(void)
         TEST(idle_ones_are_closed_others_not),
         TEST(many_origins),
         TEST(not_more_than_so_many_idle),
+        TEST(every_origin_makes_room),
+        TEST(none_is_kept_where_there_is_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
