@@ -22,10 +22,10 @@ static void remove_named(struct head *head, weir_string name)
 /* Who lists more fields than a message may have wastes time, or tries to. */
 enum { LISTED_MOST = 128 };
 
-static void remove_listed(struct head *head, weir_string list)
+static void remove_listed(struct head *head, weir_string list, uint32_t *left)
 {
     weir_string element;
-    for (int left = LISTED_MOST; left && string_next_element(&list, &element); left--)
+    for (; *left && string_next_element(&list, &element); --*left)
         remove_named(head, element);
 }
 
@@ -63,9 +63,10 @@ static bool of_one_connection(enum field_id id)
 
 static void remove_hop_by_hop(struct head *head)
 {
+    uint32_t left = LISTED_MOST; /* in all Connection fields together */
     for (uint32_t i = 0; i < head->count; i++)
         if (head->ids[i] == FIELD_CONNECTION)
-            remove_listed(head, head->fields[i].value);
+            remove_listed(head, head->fields[i].value, &left);
     for (uint32_t i = 0; i < head->count; i++) {
         if (of_one_connection(head->ids[i]))
             head_remove(head, i);
