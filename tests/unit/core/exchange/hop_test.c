@@ -105,6 +105,17 @@ static void what_connection_lists_goes(void **state)
     request_becomes(HOST "Connection: x y, |x y: 1|x: 2|", HOST "x: 2|" VIA);
 }
 
+/* 128 names in all, as many as a message may have fields: what comes behind them is not looked at.
+ */
+static void what_connection_lists_has_an_end(void **state)
+{
+    char names[300] = "", fields[1024];
+    while (strlen(names) < 2 * 127)
+        strcat(names, "x,");
+    snprintf(fields, sizeof fields, HOST "A: 1|B: 2|Connection: %sa|Connection: b|", names);
+    request_becomes(fields, HOST "B: 2|" VIA);
+}
+
 /* Whoever could take these away by naming them would change what the message is. */
 static void what_the_message_needs_stays(void **state)
 {
@@ -303,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_of_one_connection_goes),
         TEST(what_connection_lists_goes),
+        TEST(what_connection_lists_has_an_end),
         TEST(what_the_message_needs_stays),
         TEST(what_has_no_body_has_no_length),
         TEST(te_says_trailers_or_nothing),
