@@ -1,4 +1,4 @@
-"""Messages that proxies have got wrong before, by subject, each with the section that says what is right.
+"""Messages that proxies got wrong before, by subject, with the section that says what is right.
 
 What other files here test as a rule is tested there; this is the collection of odd ones.
 """
@@ -124,8 +124,8 @@ def test_head_with_a_body_hides_nothing(connect, make_origin):
     """RFC 9112 6: the framing of a request does not depend on its method."""
     origin = make_origin()
     client = connect()
-    client.send(request(origin, b"Content-Length: %d\r\n" % len(HIDDEN), HIDDEN, b"HEAD", path="/1"),
-                get(origin, path="/2"))
+    counted = b"Content-Length: %d\r\n" % len(HIDDEN)
+    client.send(request(origin, counted, HIDDEN, b"HEAD", path="/1"), get(origin, path="/2"))
     assert client.response(b"HEAD").status == 200
     assert client.response().body == b"/2"
     assert [(received.method, received.target) for received in origin.requests] \
@@ -237,7 +237,8 @@ def test_host_is_there_once(weir, make_origin, case):
 
 ODD_HOSTS = {
     "list": b"a.test, b.test", "blank inside": b"a. test", "user": b"user@a.test",
-    "path": b"a.test/x", "port that is none": b"a.test:8x", "empty": b"", "scheme": b"http://a.test",
+    "path": b"a.test/x", "port that is none": b"a.test:8x", "empty": b"",
+    "scheme": b"http://a.test",
 }
 
 
@@ -246,7 +247,8 @@ def test_host_that_is_none_is_refused_or_replaced(weir, make_origin, case):
     """The target names the server, so the field may be ignored; it never reaches anybody."""
     origin = make_origin()
     with Client(weir.address) as client:
-        response = client.ask(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (origin.url().encode(), case))
+        response = client.ask(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n"
+                              % (origin.url().encode(), case))
     if response.status == 200:
         assert origin.requests[0].all(b"host") == [origin.authority]
     else:
@@ -279,7 +281,7 @@ def test_refusal_of_an_expectation_does_not_wait_for_the_body(weir, make_origin,
 
 
 def test_server_that_ignores_an_expectation_gets_the_body(connect, make_origin):
-    """The client waits for an answer that the server does not give: weir gives it, after a while."""
+    """The client waits for what the server does not say: weir says it, after a while."""
     origin = make_origin()
     client = connect()
     client.send(expecting(origin))
@@ -327,8 +329,8 @@ def test_expectation_that_weir_does_not_know(connect, make_origin):
 
 def test_unknown_interim_answers_are_interim_answers(connect, make_origin):
     origin = make_origin(always(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
-                                b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 199 Odd\r\nX-Odd: 1\r\n\r\n",
-                                ok()))
+                                b"HTTP/1.1 102 Processing\r\n\r\n"
+                                b"HTTP/1.1 199 Odd\r\nX-Odd: 1\r\n\r\n", ok()))
     client = connect()
     for unused in range(2):
         response = client.ask(get(origin))
@@ -436,10 +438,11 @@ def test_empty_port_is_the_standard_one(weir):
         assert response.complete and response.status != 400
 
 
-@pytest.mark.parametrize("authority", [b"::1:80", b"[::1", b"[::1]80", b"[::g]:80", b"[127.0.0.1]:80",
-                                       b"[fe80::1%25lo]:80"])
+@pytest.mark.parametrize("authority", [b"::1:80", b"[::1", b"[::1]80", b"[::g]:80",
+                                       b"[127.0.0.1]:80", b"[fe80::1%25lo]:80"])
 def test_address_that_is_none(weir, authority):
-    for text in (b"CONNECT %s HTTP/1.1\r\nHost: a\r\n\r\n", b"GET http://%s/ HTTP/1.1\r\nHost: a\r\n\r\n"):
+    for text in (b"CONNECT %s HTTP/1.1\r\nHost: a\r\n\r\n",
+                 b"GET http://%s/ HTTP/1.1\r\nHost: a\r\n\r\n"):
         with Client(weir.address) as client:
             response = client.ask(text % authority)
             assert response.status in (400, 502) and response.complete
@@ -448,7 +451,8 @@ def test_address_that_is_none(weir, authority):
 def test_label_longer_than_a_name_may_have(weir):
     """RFC 1035 2.3.4: no such name; weir says so and nothing else happens."""
     host = b"a" * 70 + b".example.test"
-    for text in (b"GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n", b"CONNECT %s:443 HTTP/1.1\r\nHost: %s\r\n\r\n"):
+    for text in (b"GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n",
+                 b"CONNECT %s:443 HTTP/1.1\r\nHost: %s\r\n\r\n"):
         with Client(weir.address) as client:
             response = client.ask(text % (host, host))
             assert response.status in (400, 502) and response.complete
