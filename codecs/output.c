@@ -3,56 +3,70 @@
 
 #include <string.h>
 
-enum { TEXT_BYTES = 1024 };
+enum { TEXT_BYTES = 1024, SLICES_FIRST = 8, SLICES_BYTES = SLICES_FIRST * sizeof(weir_slice) };
 
-static weir_slice *storage(struct output *output)
+static weir_slice *aligned(uint8_t *bytes)
 {
-    return output->more ? output->more : output->slices;
+    uintptr_t most = _Alignof(weir_slice) - 1;
+    return (weir_slice *)(((uintptr_t)bytes + most) & ~most);
 }
 
-const weir_slice *output_slices(const struct output *output)
+static void new_text(const weir_host *host, struct output *output, size_t bytes)
 {
-    return output->more ? output->more : output->slices;
+    host->buffer_release(output->text);
+    output->text_capacity = bytes > TEXT_BYTES ? bytes : TEXT_BYTES;
+    output->text = host->buffer_new(output->text_capacity, &output->text_bytes);
+    output->text_used = 0;
+}
+
+/* Text with the list of slices in front of it. */
+static void begin(const weir_host *host, struct output *output, size_t bytes)
+{
+    enum { ALIGNED_BYTES = SLICES_BYTES + _Alignof(weir_slice) - 1 };
+    new_text(host, output, ALIGNED_BYTES + bytes);
+    output->slices = aligned(output->text_bytes);
+    output->owner = output->text;
+    output->capacity = SLICES_FIRST;
+    output->text_used = ALIGNED_BYTES;
+    host->buffer_reference(output->owner);
 }
 
 static void grow(const weir_host *host, struct output *output)
 {
     uint8_t *bytes;
     uint32_t capacity = output->capacity * 4;
-    weir_buffer *owner = host->buffer_new(capacity * sizeof(weir_slice) + 15, &bytes);
-    weir_slice *slices = (weir_slice *)(((uintptr_t)bytes + 15) & ~(uintptr_t)15);
-    memcpy(slices, storage(output), output->count * sizeof *slices);
-    host->buffer_release(output->more_owner);
-    output->more = slices;
-    output->more_owner = owner;
+    weir_buffer *owner = host->buffer_new((capacity + 1) * sizeof(weir_slice), &bytes);
+    weir_slice *slices = aligned(bytes);
+    memcpy(slices, output->slices, output->count * sizeof *slices);
+    host->buffer_release(output->owner);
+    output->slices = slices;
+    output->owner = owner;
     output->capacity = capacity;
 }
 
 static void append(const weir_host *host, struct output *output, weir_slice slice)
 {
-    if (!output->capacity)
-        output->capacity = OUTPUT_SLICES_INLINE;
+    if (!output->slices)
+        begin(host, output, 0);
     if (output->count == output->capacity)
         grow(host, output);
     host->buffer_reference(slice.owner);
-    storage(output)[output->count++] = slice;
+    output->slices[output->count++] = slice;
 }
 
 uint8_t *output_reserve(const weir_host *host, struct output *output, size_t bytes)
 {
-    if (!output->text || output->text_capacity - output->text_used < bytes) {
-        host->buffer_release(output->text);
-        output->text_capacity = bytes > TEXT_BYTES ? bytes : TEXT_BYTES;
-        output->text = host->buffer_new(output->text_capacity, &output->text_bytes);
-        output->text_used = 0;
-    }
+    if (!output->slices)
+        begin(host, output, bytes);
+    else if (output->text_capacity - output->text_used < bytes)
+        new_text(host, output, bytes);
     return output->text_bytes + output->text_used;
 }
 
 void output_commit(const weir_host *host, struct output *output, size_t bytes)
 {
     const uint8_t *start = output->text_bytes + output->text_used;
-    weir_slice *last = output->count ? &storage(output)[output->count - 1] : NULL;
+    weir_slice *last = output->count ? &output->slices[output->count - 1] : NULL;
     if (!bytes)
         return;
     if (last && last->owner == output->text && last->bytes + last->length == start)
@@ -76,13 +90,9 @@ void output_slice(const weir_host *host, struct output *output, weir_slice slice
 
 void output_clear(const weir_host *host, struct output *output)
 {
-    const weir_slice *slices = output_slices(output);
     for (uint32_t i = 0; i < output->count; i++)
-        host->buffer_release(slices[i].owner);
-    host->buffer_release(output->more_owner);
+        host->buffer_release(output->slices[i].owner);
+    host->buffer_release(output->owner);
     host->buffer_release(output->text);
-    output->more = NULL;
-    output->more_owner = NULL;
-    output->text = NULL;
-    output->count = output->capacity = 0;
+    *output = (struct output){0};
 }

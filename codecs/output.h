@@ -1,18 +1,16 @@
 /* codecs/output.h - what a protocol has to send and has not given to its carrier yet
  *
  * Text (heads, framing) is copied into one buffer at a time; bodies are slices with a reference.
- * Adjacent text becomes one slice, so a small message leaves as one or two. */
+ * Adjacent text becomes one slice, so a small message leaves as one or two. The list of slices lies
+ * in the first buffer of text, as long as it fits: an output with nothing to send holds nothing. */
 #ifndef CODECS_OUTPUT_H
 #define CODECS_OUTPUT_H
 
 #include "abi/protocol.h"
 
-enum { OUTPUT_SLICES_INLINE = 6 };
-
 struct output {
-    weir_slice slices[OUTPUT_SLICES_INLINE];
-    weir_slice *more; /* in `more_owner`, once the inline ones are not enough */
-    weir_buffer *more_owner;
+    weir_slice *slices; /* in `owner`; NULL: none */
+    weir_buffer *owner;
     uint32_t count, capacity;
     weir_buffer *text; /* being filled; its slices hold references of their own */
     uint8_t *text_bytes;
@@ -25,7 +23,10 @@ void output_commit(const weir_host *host, struct output *output, size_t bytes);
 void output_text(const weir_host *host, struct output *output, weir_string text);
 void output_slice(const weir_host *host, struct output *output, weir_slice slice);
 /* The slices in order; borrowed. */
-const weir_slice *output_slices(const struct output *output);
+static inline const weir_slice *output_slices(const struct output *output)
+{
+    return output->slices;
+}
 void output_clear(const weir_host *host, struct output *output);
 
 #endif

@@ -3,8 +3,10 @@
  * Buffers belong to one thread (their counts are not atomic); each thread keeps a few free ones.
  * The receive space is the rest of one large buffer: reads append to it, so many small messages
  * share one buffer while they are looked at. A queue that keeps slices beyond a turn settles them
- * (slice_queue_settle): slices that would pin a much larger buffer, and small ones, are copied into
- * one of the right size, so queued memory is at most four times queued bytes. */
+ * (slice_queue_settle): slices that leave more than an eighth of their buffer unused, and small
+ * ones, are copied into one of the right size; of one that has left in part since then three
+ * quarters may be gone. So queued memory is hardly more than the bytes that came in, and at most
+ * four times those that are left. */
 #ifndef CORE_BASE_BUFFER_H
 #define CORE_BASE_BUFFER_H
 
@@ -12,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/protocol.h"
+#include "abi/weir.h"
 
-enum { RECEIVE_BUFFER_BYTES = WEIR_CREDIT }; /* as much as a carrier is granted at once */
+enum { RECEIVE_BUFFER_BYTES = 61440 }; /* as much as a carrier is granted at once */
 
 struct weir_buffer {
     uint32_t references;
@@ -46,9 +48,10 @@ uint8_t *receive_space(size_t *size);
 weir_slice receive_take(size_t length);
 
 struct slice_queue {
-    weir_slice *slices; /* a ring of `capacity`, a power of two; NULL while empty storage */
+    weir_slice *slices; /* a ring of `capacity`, a power of two; NULL: empty */
     uint32_t first, count, capacity;
-    uint32_t settled; /* so many from the front are known to be of the right size */
+    uint32_t settled : 31; /* so many from the front are known to be of the right size */
+    uint32_t cut : 1;      /* a part of the first one has left */
     uint64_t bytes;
 };
 

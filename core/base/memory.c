@@ -1,24 +1,22 @@
 /* core/base/memory.c - the only allocator, and the arena that lives as long as one exchange */
 #include "core/base/memory.h"
 
+#include <malloc.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/block.h"
+
 struct arena_block {
     struct arena_block *next;
-    size_t usable;
+    size_t usable; /* more than USABLE: not one of the usual blocks */
     uint64_t bytes[];
 };
 
-enum { ARENA_BLOCK_BYTES = 4096 - sizeof(struct arena_block), ARENA_BLOCKS_KEPT = 128 };
-
-/* Each thread keeps a few blocks of the usual size, so that a busy worker does not allocate. */
-static _Thread_local struct {
-    struct arena_block *free;
-    uint32_t kept;
-} arena_pool;
+enum { USABLE = BLOCK_BYTES - sizeof(struct arena_block) };
 
 static void *check(void *memory, size_t size)
 {
@@ -29,24 +27,68 @@ static void *check(void *memory, size_t size)
     return memory;
 }
 
+enum { LARGE_BYTES = 65536 }; /* glibc's FASTBIN_CONSOLIDATION_THRESHOLD */
+
+/* What one thread allocates and another frees is counted by the wrong one, which only makes the one
+ * trim too seldom and the other too often. */
+static _Thread_local struct {
+    ptrdiff_t used, most; /* bytes; the most since the last trim */
+} usage;
+
+static void *count(void *memory)
+{
+    usage.used += (ptrdiff_t)malloc_usable_size(memory);
+    if (usage.used > usage.most)
+        usage.most = usage.used;
+    return memory;
+}
+
+static void *uncount(void *memory)
+{
+    usage.used -= (ptrdiff_t)malloc_usable_size(memory);
+    return memory;
+}
+
 void *memory_allocate(size_t size)
 {
-    return check(malloc(size), size);
+    return count(check(malloc(size), size));
 }
 
 void *memory_zeroed(size_t size)
 {
-    return check(calloc(1, size), size);
+    return count(check(calloc(1, size), size));
 }
 
 void *memory_resize(void *memory, size_t size)
 {
-    return check(realloc(memory, size), size);
+    return count(check(realloc(uncount(memory), size), size));
 }
 
 void memory_free(void *memory)
 {
-    free(memory);
+    free(uncount(memory));
+}
+
+size_t memory_used(void)
+{
+    return usage.used > 0 ? (size_t)usage.used : 0;
+}
+
+size_t memory_spare(void)
+{
+    return (size_t)(usage.most - usage.used);
+}
+
+void memory_trim(void)
+{
+    usage.most = usage.used;
+#ifdef __GLIBC__
+    /* It returns what lies between used memory, and the end of the main thread's heap. The ends of
+     * the other threads' go when something large is freed into them. */
+    malloc_trim(0);
+    void *volatile large = malloc(LARGE_BYTES);
+    free(large);
+#endif
 }
 
 char *memory_copy_string(weir_string string)
@@ -66,55 +108,36 @@ void arena_init(struct arena *arena, void *first_block, size_t size)
     arena->blocks = NULL;
 }
 
-static void block_free(struct arena_block *block)
-{
-    if (block->usable != ARENA_BLOCK_BYTES || arena_pool.kept == ARENA_BLOCKS_KEPT) {
-        memory_free(block);
-        return;
-    }
-    block->next = arena_pool.free;
-    arena_pool.free = block;
-    arena_pool.kept++;
-}
-
 void arena_deinit(struct arena *arena)
 {
     while (arena->blocks) {
-        struct arena_block *next = arena->blocks->next;
-        block_free(arena->blocks);
-        arena->blocks = next;
+        struct arena_block *block = arena->blocks;
+        arena->blocks = block->next;
+        if (block->usable == USABLE)
+            block_free(block);
+        else
+            memory_free(block);
     }
 }
 
 void arena_pool_deinit(void)
 {
-    while (arena_pool.free) {
-        struct arena_block *next = arena_pool.free->next;
-        memory_free(arena_pool.free);
-        arena_pool.free = next;
-    }
-    arena_pool.kept = 0;
+    block_pool_deinit();
 }
 
-static struct arena_block *block_new(size_t size)
+static struct arena_block *add_block(struct arena *arena, size_t size)
 {
-    struct arena_block *block = arena_pool.free;
-    if (size > ARENA_BLOCK_BYTES || !block) {
-        size_t usable = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
-        block = memory_allocate(sizeof *block + usable);
-        block->usable = usable;
-        return block;
-    }
-    arena_pool.free = block->next;
-    arena_pool.kept--;
+    bool usual = size <= USABLE;
+    struct arena_block *block = usual ? block_new() : memory_allocate(sizeof *block + size);
+    block->usable = usual ? USABLE : size;
+    block->next = arena->blocks;
+    arena->blocks = block;
     return block;
 }
 
 void *arena_allocate_slow(struct arena *arena, size_t size)
 {
-    struct arena_block *block = block_new(size);
-    block->next = arena->blocks;
-    arena->blocks = block;
+    struct arena_block *block = add_block(arena, size);
     uint8_t *bytes = (uint8_t *)block->bytes;
     /* Go on in whichever block has more room left. */
     if (block->usable - size > (size_t)(arena->limit - arena->next)) {

@@ -15,6 +15,12 @@ void *memory_resize(void *memory, size_t size);
 void memory_free(void *memory);               /* NULL is ignored */
 char *memory_copy_string(weir_string string); /* NUL-terminated */
 
+/* Bytes that this thread uses, and how many more it has used since the last memory_trim(). */
+size_t memory_used(void);
+size_t memory_spare(void);
+/* Gives what is free back to the system, of all threads. Takes the longer the more is free. */
+void memory_trim(void);
+
 /* Memory that is freed all at once. The first block is the owner's, so that an object and its arena
  * can be one allocation. */
 struct arena_block;
@@ -25,7 +31,7 @@ struct arena {
 
 void arena_init(struct arena *arena, void *first_block, size_t size);
 void arena_deinit(struct arena *arena); /* frees all blocks but the first */
-void arena_pool_deinit(void);           /* frees what this thread keeps for reuse */
+void arena_pool_deinit(void);           /* frees the blocks that this thread keeps for reuse */
 void *arena_allocate_slow(struct arena *arena, size_t size);
 weir_string arena_copy(struct arena *arena, weir_string string);
 /* The parts one behind the other. */

@@ -34,8 +34,6 @@ struct worker {
     struct dns *dns;
     struct pool *pool;
     struct edge *edge;
-    struct exchange *free_exchanges; /* kept for reuse, with their first arena blocks */
-    uint32_t free_exchange_count;
     struct access_lines *access_lines; /* NULL: nobody takes lines of the access log */
     struct link connections;           /* all open ones, both sides */
     struct metrics metrics;

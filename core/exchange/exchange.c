@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/base/block.h"
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
@@ -17,9 +18,8 @@
 #include "core/upstream/pool.h"
 #include "core/upstream/route.h"
 
-/* The exchange and its arena's first block are one allocation. */
-enum { EXCHANGE_BYTES = 2560, EXCHANGES_KEPT = 256 };
-_Static_assert(sizeof(struct exchange) < EXCHANGE_BYTES - 1024, "little room for the heads");
+/* The exchange and its arena's first part are one block. */
+_Static_assert(sizeof(struct exchange) + 1024 < BLOCK_BYTES, "little room for the heads");
 
 static const struct filter_chain *current_chain;
 static const struct filter_chain empty_chain;
@@ -32,17 +32,11 @@ static void finish(struct exchange *x, weir_result why);
 
 /* --- begin */
 
-static struct exchange *exchange_new(struct worker *worker)
+static struct exchange *exchange_new(void)
 {
-    struct exchange *x = worker->free_exchanges;
-    if (x) {
-        worker->free_exchanges = x->next_free;
-        worker->free_exchange_count--;
-    } else {
-        x = memory_allocate(EXCHANGE_BYTES);
-    }
+    struct exchange *x = block_new();
     memset(x, 0, sizeof *x);
-    arena_init(&x->arena, x + 1, EXCHANGE_BYTES - sizeof *x);
+    arena_init(&x->arena, x + 1, BLOCK_BYTES - sizeof *x);
     return x;
 }
 
@@ -51,7 +45,7 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
 {
     struct worker *worker = connection->worker;
     const struct connection_terms *terms = connection->terms;
-    struct exchange *x = exchange_new(worker);
+    struct exchange *x = exchange_new();
     TRACE();
     x->worker = worker;
     x->use = snapshot_take(terms ? terms->use : worker->use);
@@ -475,27 +469,11 @@ static void exchange_free(struct mark *mark)
     buffer_release(x->reply_body.owner);
     snapshot_drop(x->use);
     arena_deinit(&x->arena);
-    if (worker->free_exchange_count == EXCHANGES_KEPT) {
-        memory_free(x);
-        return;
-    }
-    x->next_free = worker->free_exchanges;
-    worker->free_exchanges = x;
-    worker->free_exchange_count++;
+    block_free(x);
 }
 
 void exchange_start(const struct filter_chain *chain)
 {
     current_chain = chain ? chain : &empty_chain;
     connection_hooks.on_exchange = exchange_begin;
-}
-
-void exchange_worker_deinit(struct worker *worker)
-{
-    while (worker->free_exchanges) {
-        struct exchange *x = worker->free_exchanges;
-        worker->free_exchanges = x->next_free;
-        memory_free(x);
-    }
-    worker->free_exchange_count = 0;
 }

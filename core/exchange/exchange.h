@@ -48,13 +48,10 @@ struct exchange {
     const weir_filter *replier;  /* whose answer that is; NULL: not a filter's */
     weir_result cause;           /* of the failure that weir answers; WEIR_OK: it answers none */
     struct access_notes *access; /* for the access log; NULL: it is off */
-    struct exchange *next_free;
 };
 
 /* Sets connection_hooks.on_exchange and the standard chain, of exchanges on connections that have
  * none of their own (NULL: an empty one). */
 void exchange_start(const struct filter_chain *chain);
-/* Frees the exchanges that the worker keeps for reuse. */
-void exchange_worker_deinit(struct worker *worker);
 
 #endif

@@ -2,14 +2,24 @@
  *
  * The turn runs in uv_prepare: libuv polls next, so whatever the last poll's callbacks marked is
  * stepped and flushed before the worker sleeps. While something stays marked a uv_idle keeps the
- * poll from sleeping. One uv_timer follows the wheel's next slot. */
+ * poll from sleeping. One uv_timer follows the wheel's next slot.
+ *
+ * Once a second the loop looks whether there is memory to give back, until nothing has happened
+ * between two looks: an idle worker does not wake. */
 #include "core/io/loop.h"
 
 #include <assert.h>
 #include <time.h>
 
+#include "core/base/buffer.h"
 #include "core/base/memory.h"
 #include "core/io/uv_loop.h"
+
+enum {
+    LOOK_MS = 1000,
+    SPARE_WHEN_QUIET = 128 * 1024,     /* bytes that are worth it when nothing happens ... */
+    SPARE_WHEN_BUSY = 4 * 1024 * 1024, /* ... and otherwise, beside half of what is used */
+};
 
 struct post {
     struct post *next;
@@ -33,6 +43,8 @@ struct loop {
     uint64_t timer_ms; /* what the timer is set to, WHEEL_NEVER: not running */
     struct turn turn;
     struct wheel wheel;
+    struct wheel_entry look;
+    bool looking, busy; /* it is set; something has happened since the last one */
     struct signal_watch *signals;
     uv_mutex_t posts_lock;
     struct post *posts, **posts_last;
@@ -60,10 +72,42 @@ static void follow_wheel(struct loop *loop)
         uv_timer_start(&loop->timer, cb_timer, next_ms > now_ms ? next_ms - now_ms : 0, 0);
 }
 
+static void look_again(struct loop *loop)
+{
+    loop->busy = false;
+    loop->looking = true;
+    wheel_set(&loop->wheel, &loop->look, uv_now(&loop->uv) + LOOK_MS);
+}
+
+static void on_look(struct wheel_entry *entry)
+{
+    struct loop *loop = CONTAINER(entry, struct loop, look);
+    if (!loop->busy) { /* the next request may take a little longer */
+        buffer_pool_deinit();
+        arena_pool_deinit();
+    }
+    size_t spare = loop->busy ? SPARE_WHEN_BUSY + memory_used() / 2 : SPARE_WHEN_QUIET;
+    if (memory_spare() >= spare)
+        memory_trim();
+    loop->looking = false;
+    if (loop->busy)
+        look_again(loop);
+}
+
+static void note_activity(struct loop *loop)
+{
+    bool marked = turn_marked(&loop->turn);
+    if (!loop->looking && (marked || memory_spare() >= SPARE_WHEN_QUIET))
+        look_again(loop);
+    loop->busy = marked;
+}
+
 static void cb_prepare(uv_prepare_t *prepare)
 {
     struct loop *loop = prepare->data;
     wheel_advance(&loop->wheel, uv_now(&loop->uv));
+    if (!loop->busy)
+        note_activity(loop);
     if (turn_run(&loop->turn))
         uv_idle_start(&loop->idle, cb_idle);
     else
@@ -105,6 +149,7 @@ struct loop *loop_new(void)
     loop->timer_ms = WHEEL_NEVER;
     turn_init(&loop->turn);
     wheel_init(&loop->wheel, uv_now(&loop->uv));
+    wheel_entry_init(&loop->look, on_look);
     uv_prepare_start(&loop->prepare, cb_prepare);
     return loop;
 }

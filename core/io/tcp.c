@@ -25,14 +25,18 @@ enum {
 
 enum closing { OPEN, FLUSHING, LINGERING, CLOSED };
 
+/* What libuv works on. One at a time, since a shutdown waits for the write before it, and seldom,
+ * since most of what is written is taken at once. */
+union request {
+    uv_write_t write;
+    uv_shutdown_t shutdown;
+};
+
 struct tcp {
     struct carrier carrier;
     struct loop *loop;
     uv_tcp_t handle;
-    union { /* one at a time: a shutdown waits for the write before it */
-        uv_write_t write;
-        uv_shutdown_t shutdown;
-    } request;
+    union request *request; /* NULL: none */
     struct mark flush;
     struct wheel_entry linger;
     struct slice_queue outgoing;
@@ -43,7 +47,7 @@ struct tcp {
     uint8_t closing;
     bool opened, reading, starved, ended;
     bool end_wanted, shut; /* half-close asked for, done */
-    bool request_busy, write_broken, was_reset, want_produce, may_linger;
+    bool write_broken, was_reset, want_produce, may_linger;
 };
 
 static void try_to_send(struct tcp *tcp);
@@ -144,10 +148,22 @@ static void on_write_error(struct tcp *tcp, int error)
 
 static void on_all_sent(struct tcp *tcp);
 
+static union request *request_new(struct tcp *tcp)
+{
+    tcp->request = memory_allocate(sizeof *tcp->request);
+    return tcp->request;
+}
+
+static void request_over(struct tcp *tcp)
+{
+    memory_free(tcp->request);
+    tcp->request = NULL;
+}
+
 static void cb_written(uv_write_t *request, int status)
 {
     struct tcp *tcp = request->data;
-    tcp->request_busy = false;
+    request_over(tcp);
     if (tcp->closing == CLOSED)
         return;
     if (status < 0) {
@@ -178,11 +194,13 @@ static void wait_for_room(struct tcp *tcp)
     uv_buf_t buffers[WRITE_SLICES_MOST];
     slice_queue_settle(&tcp->outgoing);
     uint32_t count = gather(tcp, buffers, &tcp->writing_bytes);
-    tcp->request.write.data = tcp;
-    int rc = uv_write(&tcp->request.write, (uv_stream_t *)&tcp->handle, buffers, count, cb_written);
-    tcp->request_busy = rc == 0;
-    if (rc < 0)
+    uv_write_t *write = &request_new(tcp)->write;
+    write->data = tcp;
+    int rc = uv_write(write, (uv_stream_t *)&tcp->handle, buffers, count, cb_written);
+    if (rc < 0) {
+        request_over(tcp);
         on_write_error(tcp, rc);
+    }
 }
 
 static void try_to_send(struct tcp *tcp)
@@ -210,7 +228,7 @@ static void cb_shutdown(uv_shutdown_t *request, int status)
 {
     struct tcp *tcp = request->data;
     (void)status; /* a peer that is gone shows itself in reading */
-    tcp->request_busy = false;
+    request_over(tcp);
     if (tcp->closing == FLUSHING)
         proceed_to_close(tcp);
 }
@@ -218,9 +236,10 @@ static void cb_shutdown(uv_shutdown_t *request, int status)
 static void shut(struct tcp *tcp)
 {
     tcp->shut = true;
-    tcp->request.shutdown.data = tcp;
-    tcp->request_busy =
-        uv_shutdown(&tcp->request.shutdown, (uv_stream_t *)&tcp->handle, cb_shutdown) == 0;
+    uv_shutdown_t *shutdown = &request_new(tcp)->shutdown;
+    shutdown->data = tcp;
+    if (uv_shutdown(shutdown, (uv_stream_t *)&tcp->handle, cb_shutdown) != 0)
+        request_over(tcp);
 }
 
 static void on_all_sent(struct tcp *tcp)
@@ -282,7 +301,7 @@ static void proceed_to_close(struct tcp *tcp)
         close_now(tcp);
         return;
     }
-    if (tcp->request_busy || tcp->outgoing.count || tcp->want_produce)
+    if (tcp->request || tcp->outgoing.count || tcp->want_produce)
         return;
     if (tcp->ended) {
         close_now(tcp);
@@ -290,7 +309,7 @@ static void proceed_to_close(struct tcp *tcp)
     }
     if (!tcp->shut) {
         shut(tcp);
-        if (tcp->request_busy)
+        if (tcp->request)
             return;
     }
     if (tcp->closing == FLUSHING && !tcp->may_linger) {
@@ -305,7 +324,7 @@ static void close_with_reset(struct tcp *tcp)
 {
     if (tcp->closing == CLOSED)
         return;
-    if (tcp->shut || tcp->request_busy || uv_tcp_close_reset(&tcp->handle, cb_closed) != 0) {
+    if (tcp->shut || tcp->request || uv_tcp_close_reset(&tcp->handle, cb_closed) != 0) {
         /* libuv refuses after a shutdown: SO_LINGER by hand, then the usual close */
         struct linger zero = {.l_onoff = 1, .l_linger = 0};
         uv_os_fd_t fd;

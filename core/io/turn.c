@@ -70,11 +70,8 @@ static void run_phase(struct turn *turn, enum turn_phase phase)
 
 bool turn_run(struct turn *turn)
 {
-    bool more = false;
     turn->number++;
     for (int phase = 0; phase < TURN_PHASES; phase++)
         run_phase(turn, (enum turn_phase)phase);
-    for (int phase = 0; phase < TURN_PHASES; phase++)
-        more |= turn->lists[phase].first != NULL;
-    return more;
+    return turn_marked(turn);
 }

@@ -52,6 +52,14 @@ static inline void turn_mark(struct turn *turn, enum turn_phase phase, struct ma
  * list: rare. */
 void turn_unmark(struct turn *turn, enum turn_phase phase, struct mark *mark);
 
+static inline bool turn_marked(const struct turn *turn) /* whether anything is */
+{
+    bool marked = false;
+    for (int phase = 0; phase < TURN_PHASES; phase++)
+        marked |= turn->lists[phase].first != 0;
+    return marked;
+}
+
 /* One turn. Returns whether anything is still marked. */
 bool turn_run(struct turn *turn);
 

@@ -58,7 +58,6 @@ void worker_run(struct worker *worker)
 {
     loop_run(worker->loop);
     access_lines_flush(worker->access_lines);
-    exchange_worker_deinit(worker);
     pool_free(worker->pool);
     edge_free(worker);
     snapshot_drop(worker->use);

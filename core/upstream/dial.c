@@ -7,7 +7,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
+#include "core/base/block.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/io/dns.h"
@@ -53,6 +55,7 @@ struct dial {
     struct carrier *carrier;
     struct address addresses[ADDRESSES_MOST];
 };
+static_assert(sizeof(struct dial) <= BLOCK_BYTES, "it lives as long as a block");
 
 /* --- how it ends */
 
@@ -265,9 +268,10 @@ static void resolve(struct dial *dial, weir_string host)
 struct dial *dial_start(struct worker *worker, weir_string host, uint16_t port, uint32_t connect_ms,
                         struct mark *owner)
 {
-    struct dial *dial = memory_zeroed(sizeof *dial);
+    struct dial *dial = block_new();
     struct dns_answer literal = {.count = 1};
     TRACE();
+    memset(dial, 0, sizeof *dial);
     dial->worker = worker;
     dial->owner = owner;
     dial->port = port;
@@ -324,7 +328,7 @@ struct carrier *dial_take(struct dial *dial)
     struct carrier *carrier = dial->carrier;
     TRACE();
     assert(dial->state == DIAL_CONNECTED);
-    memory_free(dial);
+    block_free(dial);
     return carrier;
 }
 
@@ -348,5 +352,5 @@ void dial_cancel(struct dial *dial)
     stop(dial);
     if (dial->carrier)
         carrier_close(dial->carrier, CARRIER_CLOSE_NOW);
-    memory_free(dial);
+    block_free(dial);
 }

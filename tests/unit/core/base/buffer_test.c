@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -328,13 +329,9 @@ static void ring_grows_in_order(void **state)
     slice_queue_deinit(&queue);
 }
 
-static void large_ring_goes_when_it_is_empty(void **state)
+static void an_empty_queue_has_no_ring(void **state)
 {
-    struct slice_queue queue = {0};
-    for (int i = 0; i < 16; i++)
-        push(&queue, 1, 0, (uint64_t)i);
-    slice_queue_drop(&queue, 16);
-    assert_int_equal(queue.capacity, 16); /* a small one stays */
+    struct slice_queue queue = {0}, other = {0};
     for (int i = 0; i < 17; i++)
         push(&queue, 1, 0, (uint64_t)i);
     slice_queue_drop(&queue, 16);
@@ -343,8 +340,26 @@ static void large_ring_goes_when_it_is_empty(void **state)
     assert_int_equal(queue.capacity, 0);
     assert_null(queue.slices);
     push(&queue, 1, 0, 0);
-    holds(&queue, 0);
-    slice_queue_deinit(&queue);
+    const weir_slice *ring = queue.slices;
+    slice_queue_drop(&queue, 1);
+    assert_null(queue.slices);
+    push(&other, 1, 0, 0); /* the ring of usual size serves the next queue */
+    assert_ptr_equal(other.slices, ring);
+    holds(&other, 0);
+    slice_queue_deinit(&other);
+}
+
+static void not_many_rings_are_kept(void **state)
+{
+    enum { MANY = 200 };
+    static struct slice_queue queues[MANY];
+    static const uint8_t byte = 1;
+    for (int i = 0; i < MANY; i++)
+        slice_queue_push(&queues[i], (weir_slice){&byte, 1, NULL});
+    assert_int_equal(memory.blocks, MANY);
+    for (int i = 0; i < MANY; i++)
+        slice_queue_deinit(&queues[i]);
+    assert_int_equal(memory.blocks, 64);
 }
 
 /* --- settling */
@@ -372,7 +387,7 @@ static uint64_t pinned(const struct slice_queue *queue)
 static void small_slices_of_large_buffers_are_gathered(void **state)
 {
     struct slice_queue queue = {0};
-    for (int i = 0; i < 100; i++) { /* each pins 64 KiB */
+    for (int i = 0; i < 100; i++) { /* each pins 60 KiB */
         weir_slice slice = own_slice(100, RECEIVE_BUFFER_BYTES - 100, (uint64_t)i * 100);
         slice_queue_push(&queue, slice);
         buffer_release(slice.owner);
@@ -385,23 +400,62 @@ static void small_slices_of_large_buffers_are_gathered(void **state)
     slice_queue_deinit(&queue);
 }
 
-static void a_quarter_of_its_buffer_is_enough(void **state)
+/* Settles a queue of one slice; whether it still has its buffer. */
+static bool stays(struct slice_queue *queue)
+{
+    const weir_buffer *owner = queue->slices[queue->first].owner;
+    slice_queue_settle(queue);
+    return queue->slices[queue->first].owner == owner;
+}
+
+static void at_most_an_eighth_of_a_buffer_is_unused(void **state)
+{
+    static const struct {
+        size_t length, spare;
+        bool stays;
+    } cases[] = {{7000, 1000, true}, {6999, 1001, false}, {8, 1, true}, {7, 2, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct slice_queue queue = {0};
+        push(&queue, cases[i].length, cases[i].spare, 0);
+        assert_int_equal(stays(&queue), cases[i].stays);
+        assert_true(pinned(&queue) * 7 <= queue.bytes * 8);
+        holds(&queue, 0);
+        slice_queue_deinit(&queue);
+    }
+}
+
+static void slices_of_one_buffer_fill_it_together(void **state)
 {
     struct slice_queue queue = {0};
-    weir_slice fits = own_slice(1000, 3000, 0), loose = own_slice(999, 3002, 1000);
-    fits.owner->capacity = 4000;
-    loose.owner->capacity = 4001;
-    slice_queue_push(&queue, fits);
-    slice_queue_push(&queue, loose);
+    weir_slice whole = own_slice(9000, 0, 0);
+    for (size_t i = 0; i < 9000; i += 1000)
+        slice_queue_push(&queue, (weir_slice){whole.bytes + i, 1000, whole.owner});
+    buffer_release(whole.owner);
     slice_queue_settle(&queue);
-    assert_ptr_equal(queue.slices[0].owner, fits.owner);
-    assert_int_equal(queue.slices[1].owner->capacity, 999);
-    assert_ptr_not_equal(queue.slices[1].owner, loose.owner);
-    assert_int_equal(loose.owner->references, 1);
-    holds(&queue, 0);
+    assert_int_equal(queue.count, 9);
+    assert_ptr_equal(queue.slices[8].owner, whole.owner);
     slice_queue_deinit(&queue);
-    buffer_release(fits.owner);
-    buffer_release(loose.owner);
+}
+
+/* Nothing new comes in for what has left before all of it has. */
+static void of_a_slice_that_was_cut_a_quarter_is_enough(void **state)
+{
+    struct slice_queue queue = {0};
+    push(&queue, 8000, 0, 0);
+    assert_true(stays(&queue));
+    slice_queue_drop(&queue, 6000);
+    assert_true(stays(&queue));
+    slice_queue_drop(&queue, 1);
+    assert_false(stays(&queue));
+    assert_int_equal(pinned(&queue), 1999);
+    slice_queue_drop(&queue, 1499);
+    assert_true(stays(&queue)); /* it is the copy now, cut again */
+    holds(&queue, 7500);
+    push(&queue, 1000, 1000, 8000);
+    slice_queue_drop(&queue, 500);
+    assert_false(stays(&queue)); /* the next one has not been cut */
+    holds(&queue, 8000);
+    slice_queue_deinit(&queue);
 }
 
 static void static_bytes_stay_where_they_are(void **state)
@@ -497,7 +551,7 @@ static void copies_are_of_bounded_size(void **state)
     holds(&queue, 0);
     assert_int_equal(queue.count, 3);
     for (uint32_t i = 0; i < queue.count; i++)
-        assert_true(queue.slices[i].owner->capacity < RECEIVE_BUFFER_BYTES / 4 + 1000);
+        assert_true(queue.slices[i].owner->capacity <= 17000); /* the one that passes 16 KiB */
     slice_queue_deinit(&queue);
 }
 
@@ -567,9 +621,12 @@ int main(void)
         TEST(peek_is_bounded_by_both),
         TEST(drop_releases_what_is_passed),
         TEST(ring_grows_in_order),
-        TEST(large_ring_goes_when_it_is_empty),
+        TEST(an_empty_queue_has_no_ring),
+        TEST(not_many_rings_are_kept),
         TEST(small_slices_of_large_buffers_are_gathered),
-        TEST(a_quarter_of_its_buffer_is_enough),
+        TEST(at_most_an_eighth_of_a_buffer_is_unused),
+        TEST(slices_of_one_buffer_fill_it_together),
+        TEST(of_a_slice_that_was_cut_a_quarter_is_enough),
         TEST(static_bytes_stay_where_they_are),
         TEST(settled_slices_are_not_copied_again),
         TEST(small_slices_join_what_is_settled),

@@ -1,0 +1,1 @@
+"""bench scale: what weir holds in memory for its connections."""
