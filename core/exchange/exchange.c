@@ -250,6 +250,16 @@ static void step_request_error(struct exchange *x, weir_result cause)
         answer_failure(x, cause);
 }
 
+/* More of a body has come than may be passed on, while the server answers already: no answer is
+ * owed the client that brings the limit to nothing. */
+static void step_too_large(struct exchange *x)
+{
+    if (x->progress == PROGRESS_SENT && x->response_sent)
+        finish(x, WEIR_BODY_TOO_LARGE);
+    else
+        step_request_error(x, WEIR_BODY_TOO_LARGE);
+}
+
 static void step_timed_out(struct exchange *x)
 {
     weir_result cause = x->timed_out;
@@ -400,7 +410,7 @@ static void exchange_step(struct mark *mark)
     else if (x->client.incoming_error != WEIR_OK)
         step_request_error(x, x->client.incoming_error);
     else if (body_too_large(x))
-        step_request_error(x, WEIR_BODY_TOO_LARGE);
+        step_too_large(x);
     if (x->finished)
         return;
     step_request(x);

@@ -78,3 +78,26 @@ def test_servers_that_wait_to_be_asked_again_leave_descriptors_for_others(start_
         with Client(weir.address) as other:
             assert other.connect(origins[0].authority).status == 200
     assert weir.descriptors() < 40
+
+
+def test_an_early_answer_does_not_lift_the_limit_of_a_body(start_weir, tmp_path, make_origin):
+    def handler(connection):
+        request = connection.request_head()
+        connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+        connection.request_body(request)
+
+    file = tmp_path / "weir.yaml"
+    file.write_text("listen: [ { address: '127.0.0.1:0' } ]\n"
+                    "limits: { request_body_max: 100KiB }\n")
+    origin = make_origin(handler)
+    with Client(start_weir("-c", str(file)).address) as client:
+        client.send(b"POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    % origin.url().encode())
+        assert client.response(body=False).status == 200
+        try:
+            for unused in range(50):
+                client.send(message.chunked(b"x" * 65536, last=False))
+        except ConnectionError:
+            pass
+        origin.connection().finished.wait(5)
+        assert len(origin.connection().received) < 400 * KIB
