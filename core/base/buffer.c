@@ -323,7 +323,7 @@ static uint32_t settle_run(struct slice_queue *queue, uint32_t from, uint32_t to
     return run->count;
 }
 
-void slice_queue_settle(struct slice_queue *queue)
+void slice_queue_settle_rest(struct slice_queue *queue)
 {
     uint32_t from = unsettled(queue), to = from;
     while (from < queue->count) {
