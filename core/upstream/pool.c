@@ -22,15 +22,15 @@ struct origin {
 
 struct pool {
     struct origin *buckets[BUCKETS];
-    uint32_t idle_count;
-    uint32_t hand; /* the bucket in which room is made next */
+    uint32_t idle_count, connections; /* of these, and of all */
+    uint32_t hand;                    /* the bucket in which room is made next */
 };
 
-static uint32_t idle_most = IDLE_MOST;
+static uint32_t share = IDLE_MOST;
 
 void pool_start(uint32_t most)
 {
-    idle_most = most < IDLE_MOST ? most : IDLE_MOST;
+    share = most < IDLE_MOST ? most : IDLE_MOST;
 }
 
 struct pool *pool_new(void)
@@ -105,6 +105,7 @@ static void on_closing(struct connection *connection)
 {
     struct origin *origin = connection->keeper;
     leave_idle(connection);
+    origin->pool->connections--;
     connection->keeper = NULL;
     if (--origin->connections == 0)
         origin_free(origin);
@@ -119,17 +120,6 @@ struct connection *pool_take(struct pool *pool, const struct target *target)
     struct connection *connection = CONTAINER(origin->idle.next, struct connection, kept);
     leave_idle(connection);
     return connection;
-}
-
-void pool_adopt(struct pool *pool, const struct target *target, struct connection *connection)
-{
-    uint64_t hash = hash_of(target);
-    struct origin *origin = find(pool, hash, target);
-    if (!origin)
-        origin = origin_new(pool, hash, target);
-    origin->connections++;
-    connection->keeper = origin;
-    connection->on_closing = on_closing;
 }
 
 static struct origin *find_idle(struct origin *origin)
@@ -150,16 +140,42 @@ static void make_room(struct pool *pool)
                      WEIR_OK);
 }
 
+/* Each client has a descriptor for a server as well. What those who have no server now do not need
+ * may be idle connections', beside the share. */
+static uint32_t idle_most(const struct pool *pool, const struct worker *worker)
+{
+    if (pool->idle_count < share)
+        return share;
+    uint64_t clients = metric_read(&worker->metrics, METRIC_CLIENT_CONNECTIONS_OPEN);
+    uint32_t busy = pool->connections - pool->idle_count;
+    return share + (clients > busy ? (uint32_t)clients - busy : 0);
+}
+
+void pool_adopt(struct pool *pool, const struct target *target, struct connection *connection)
+{
+    uint64_t hash = hash_of(target);
+    struct origin *origin = find(pool, hash, target);
+    if (!origin)
+        origin = origin_new(pool, hash, target);
+    origin->connections++;
+    pool->connections++;
+    connection->keeper = origin;
+    connection->on_closing = on_closing;
+    if (pool->idle_count > idle_most(pool, connection->worker))
+        make_room(pool);
+}
+
 void pool_put(struct pool *pool, struct connection *connection)
 {
     struct origin *origin = connection->keeper;
     if (connection->closing)
         return;
-    if (connection->worker->draining || !idle_most || !connection_spare(connection)) {
+    uint32_t most = idle_most(pool, connection->worker);
+    if (connection->worker->draining || !most || !connection_spare(connection)) {
         connection_close(connection, CARRIER_CLOSE_NOW, WEIR_OK);
         return;
     }
-    if (pool->idle_count >= idle_most)
+    if (pool->idle_count >= most)
         make_room(pool);
     link_insert(origin->idle.next, &connection->kept);
     pool->idle_count++;

@@ -11,8 +11,9 @@
 
 struct pool;
 
-/* Once, before there is a pool: at most so many are idle in each, or what is usual if that is less.
- * When one more comes another one goes. */
+/* Once, before there is a pool: at most so many are idle in each, or what is usual if that is less,
+ * beside one for each of the worker's clients that has no server now. When one more comes another
+ * one goes. */
 void pool_start(uint32_t most);
 
 struct pool *pool_new(void);

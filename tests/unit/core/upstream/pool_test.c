@@ -324,6 +324,31 @@ static void not_more_than_so_many_idle(void **state)
     assert_false(is_closing(more) || is_closing(most));
 }
 
+/* Each of 100 clients has its server; idle they are all kept, although the share is 10. */
+static void clients_without_a_server_keep_idle_ones(void **state)
+{
+    enum { CLIENTS = 100 };
+    struct target where = target("a.example", 80);
+    struct connection *all[CLIENTS];
+    pool_start(10);
+    metric_add(&worker.metrics, METRIC_CLIENT_CONNECTIONS_OPEN, CLIENTS);
+    for (int i = 0; i < CLIENTS; i++)
+        all[i] = connect_to(&where);
+    for (int i = 0; i < CLIENTS; i++)
+        pool_put(pool, all[i]);
+    for (int i = 0; i < CLIENTS; i++)
+        assert_false(is_closing(all[i]));
+    metric_add(&worker.metrics, METRIC_CLIENT_CONNECTIONS_OPEN, 1 - CLIENTS);
+    connect_to(&where); /* one of those that left keeps nothing from this client */
+    assert_true(is_closing(all[0]));
+    assert_false(is_closing(all[1]));
+    struct connection *other = pool_take(pool, &where);
+    pool_put(pool, other);
+    assert_true(is_closing(all[1]));
+    assert_false(is_closing(all[2]) || is_closing(other));
+    pool_start(UINT32_MAX);
+}
+
 /* However many connections one origin has, those of others go no more often. */
 static void every_origin_makes_room(void **state)
 {
@@ -371,6 +396,7 @@ int main(void)
         TEST(idle_ones_are_closed_others_not),
         TEST(many_origins),
         TEST(not_more_than_so_many_idle),
+        TEST(clients_without_a_server_keep_idle_ones),
         TEST(every_origin_makes_room),
         TEST(none_is_kept_where_there_is_no_room),
     };
