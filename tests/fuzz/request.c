@@ -5,31 +5,9 @@
  * them, what core does meanwhile. Three runs each: in reads as large as the credit allows; cut
  * anywhere, which must not make a difference to what is received and written; and with early
  * answers, resets, ends and timeouts, where nothing but the contract holds. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "codecs/h1/connection.h"
-#include "codecs/h1/write.h"
-#include "tests/sim/dice.h"
-
-static void check(bool condition, const char *text, int line)
-{
-    if (condition)
-        return;
-    fprintf(stderr, "line %d: not so: %s\n", line, text);
-    abort();
-}
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-#include "tests/unit/codecs/h1/fake_host.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/h1_peer.h"
 
 enum { MOST = FAKE_CHANNELS / 2 }; /* requests in a run; as many may be begun already */
-
-static struct dice dice;
 
 /* --- what must always hold */
 
@@ -44,28 +22,10 @@ static void check_credit(void)
         CHECK(fake.carrier_credit + owed + h1->rest.length - h1->granted_before == WEIR_CREDIT);
 }
 
-/* A head that is kept is not whole: each byte more would cost a parse of all of it. */
-static void check_kept_head(void)
-{
-    const struct h1 *h1 = h1_of(&fake.public);
-    size_t scanned = 0;
-    if (h1->receiving == RECEIVE_HEAD && h1->begun && !fake.closing)
-        CHECK(!h1_head_is_whole(h1->rest.bytes, h1->rest.length, &scanned));
-}
-
-static bool equal(weir_string a, weir_string b)
-{
-    return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
-}
-
 /* A head that was understood and is written again is understood as the same one. */
 static void check_written_again(const weir_head *head)
 {
     static llhttp_t parser;
-    const weir_limits limits = {.size = sizeof limits,
-                                .request_line_bytes = 70000,
-                                .header_bytes = 140000,
-                                .header_fields = H1_FIELDS_MOST};
     const struct h1_framing_lines no_lines = {0};
     const struct h1_head *again;
     struct output output = {0};
@@ -75,16 +35,13 @@ static void check_written_again(const weir_head *head)
         return;
     h1_write_request(fake_host(), &output, head, &no_lines);
     const weir_slice *slice = output_slices(&output);
-    enum h1_parsed parsed = h1_parse_request(&parser, &limits, slice->bytes, slice->length, &again);
+    enum h1_parsed parsed =
+        h1_parse_request(&parser, &wide_limits, slice->bytes, slice->length, &again);
     if (head->version.bytes[2] == '1' || parsed == H1_DONE) { /* the version may ask for Host */
         CHECK(parsed == H1_DONE && again->consumed == slice->length);
         CHECK(equal(head->method, again->head.method) && equal(head->path, again->head.path));
-        CHECK(head->count == again->head.count);
         CHECK(head->content_length == again->head.content_length);
-        for (uint32_t i = 0; i < head->count; i++) {
-            CHECK(equal(head->fields[i].name, again->head.fields[i].name));
-            CHECK(equal(head->fields[i].value, again->head.fields[i].value));
-        }
+        check_same_fields(head, &again->head);
     }
     output_clear(fake_host(), &output);
 }
@@ -163,23 +120,6 @@ struct result {
     struct fake_bytes output;
 };
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
-{
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ at[i]) * 0x100000001b3u;
-    return (hash ^ count) * 0x100000001b3u;
-}
-
-static uint64_t mix_fields(uint64_t hash, const struct head *head)
-{
-    for (uint32_t i = 0; head && i < head->count; i++) {
-        hash = mix(hash, head->fields[i].name.bytes, head->fields[i].name.length);
-        hash = mix(hash, head->fields[i].value.bytes, head->fields[i].value.length);
-    }
-    return hash;
-}
-
 static struct result take_result(void)
 {
     struct result result = {.begun = fake.begun, .closing = fake.closing, .output = fake.output};
@@ -236,18 +176,6 @@ static void check_answers(void)
         at += 3;
     }
     CHECK(at == fake.output.length);
-}
-
-/* A head that is refused before it is whole is refused when it is, if it came in pieces: an end of
- * all heads is put behind. */
-static uint8_t *with_an_end(const uint8_t *data, size_t *size)
-{
-    uint8_t *copy = malloc(*size + 4);
-    CHECK(copy);
-    memcpy(copy, data, *size);
-    memcpy(copy + *size, "\r\n\r\n", 4);
-    *size += 4;
-    return copy;
 }
 
 static void compare_runs(const uint8_t *data, size_t size)
@@ -358,17 +286,4 @@ static void run_anyhow(const uint8_t *data, size_t size)
     }
     fake_produce();
     fake_gone();
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    if (size < 2)
-        return 0;
-    dice = dice_of(data[0] | (uint64_t)data[1] << 8, 0);
-    run_anyhow(data + 2, size - 2);
-    size -= 2;
-    uint8_t *copy = with_an_end(data + 2, &size);
-    compare_runs(copy, size);
-    free(copy);
-    return 0;
 }
