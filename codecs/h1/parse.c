@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "codecs/string.h"
+
 /* What one call collects. One per thread: heads are parsed in one go. */
 struct collected {
     struct h1_head result;
@@ -230,11 +232,6 @@ static weir_string method_of(const uint8_t *bytes, size_t count)
     return (weir_string){(const char *)bytes + start, length};
 }
 
-static bool equal(weir_string a, weir_string b)
-{
-    return a.length == b.length && !memcmp(a.bytes, b.bytes, a.length);
-}
-
 static bool equal_nocase(weir_string a, const char *lower)
 {
     for (size_t i = 0; i < a.length; i++) {
@@ -335,7 +332,7 @@ static bool split_absolute(weir_string target, weir_head *head)
     head->scheme = (weir_string){target.bytes, (size_t)(colon - target.bytes)};
     head->authority = (weir_string){authority, (size_t)(path - authority)};
     head->path = path == end ? WEIR_STRING("/") : (weir_string){path, (size_t)(end - path)};
-    if (path == end && equal(head->method, WEIR_STRING("OPTIONS")))
+    if (path == end && string_is(head->method, WEIR_STRING("OPTIONS")))
         head->path = WEIR_STRING("*"); /* RFC 9112 3.2.4 */
     if (path < end && *path == '?')
         head->path = slash_before(head->path, head);
@@ -401,8 +398,8 @@ static bool fill_target(weir_head *head, weir_string host)
     head->path = target;
     if (target.length && target.bytes[0] == '/')
         return true;
-    if (equal(target, WEIR_STRING("*")))
-        return equal(head->method, WEIR_STRING("OPTIONS"));
+    if (string_is(target, WEIR_STRING("*")))
+        return string_is(head->method, WEIR_STRING("OPTIONS"));
     if (!split_absolute(target, head))
         return false;
     lower_known_scheme(&head->scheme);
@@ -421,7 +418,7 @@ static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const u
     if (several || (host ? !host_is_valid(host->value) : !result->http_10) ||
         !single_spaces(method))
         return broken(WEIR_MALFORMED);
-    if (equal(method, WEIR_STRING("CONNECT")))
+    if (string_is(method, WEIR_STRING("CONNECT")))
         result->head.kind = WEIR_TUNNEL;
     if (!fill_target(&result->head, host ? host->value : (weir_string){"", 0}))
         return broken(WEIR_MALFORMED);
@@ -453,7 +450,7 @@ enum h1_parsed h1_parse_request(llhttp_t *parser, const weir_limits *limits, con
     weir_string method = method_of(bytes, count);
     size_t after = (size_t)(method.bytes - (const char *)bytes) + method.length;
     /* Behind PRI llhttp waits for more than a head: for all of HTTP/2's preface. */
-    size_t skip = equal(method, WEIR_STRING("PRI")) ? after : 0;
+    size_t skip = string_is(method, WEIR_STRING("PRI")) ? after : 0;
     enum h1_parsed parsed = run_head(parser, HTTP_REQUEST, limits, bytes, count, skip);
     *result = &collected.result;
     if (parsed == H1_BROKEN && method.length && method_is_strange(parser)) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codecs/h1/connection.h"
+#include "codecs/string.h"
 
 enum { INTERIMS_MOST = 64 }; /* before one final response, and no more bytes than one head has */
 
@@ -124,7 +125,7 @@ static void on_request_head(weir_connection *connection, const struct h1_head *h
     WEIR_TRACE(h1_host);
     h1->keep_alive = head->keep_alive;
     h1->peer_10 = head->http_10;
-    h1->no_body = head->head.method.length == 4 && !memcmp(head->head.method.bytes, "HEAD", 4);
+    h1->no_body = string_is(head->head.method, WEIR_STRING("HEAD"));
     enter_body(h1, head);
     begin(connection, &head->head);
 }

@@ -6,15 +6,11 @@
 
 #include "codecs/h1/connection.h"
 #include "codecs/h1/write.h"
+#include "codecs/string.h"
 
 static void want_produce(weir_channel *channel)
 {
     h1_api->want_produce(channel->connection, 0);
-}
-
-static bool is(weir_string string, const char *text)
-{
-    return string.length == strlen(text) && !memcmp(string.bytes, text, string.length);
 }
 
 static bool has_te(const weir_head *head)
@@ -104,14 +100,15 @@ weir_result h1_send_request(weir_channel *channel, const weir_head *head, uint32
     WEIR_TRACE(h1_host);
     if (h1->ended || !h1->keep_alive)
         return WEIR_REFUSED; /* it died between being chosen and being used */
-    h1->no_body = is(head->method, "HEAD");
+    h1->no_body = string_is(head->method, WEIR_STRING("HEAD"));
     lines.upgrade = head->protocol;
     if (head->protocol.length)
         h1->sending = SEND_UPGRADE;
     else
         choose_framing(h1, head, flags, &lines);
-    bool expects_body =
-        is(head->method, "POST") || is(head->method, "PUT") || is(head->method, "PATCH");
+    bool expects_body = string_is(head->method, WEIR_STRING("POST")) ||
+                        string_is(head->method, WEIR_STRING("PUT")) ||
+                        string_is(head->method, WEIR_STRING("PATCH"));
     if ((flags & WEIR_END) && head->content_length < 0 && expects_body)
         lines.length = "Content-Length: 0\r\n"; /* RFC 9110 8.6 */
     if (!head->protocol.length)
