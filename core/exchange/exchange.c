@@ -86,10 +86,16 @@ static void release_server(struct exchange *x, weir_result why)
         pool_put(x->worker->pool, connection);
 }
 
+/* For another try, or for an answer that weir makes. */
+static void renew_server(struct exchange *x, weir_result why)
+{
+    release_server(x, why);
+    channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
+}
+
 static void make_way_for_answer(struct exchange *x)
 {
-    release_server(x, WEIR_CANCELLED);
-    channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
+    renew_server(x, WEIR_CANCELLED);
     x->response = NULL;
     x->progress = PROGRESS_ANSWERED;
 }
@@ -227,8 +233,7 @@ static void step_server_failed(struct exchange *x)
         !x->response_sent &&
         attempt_may_repeat(&x->attempt, &x->server, x->request->view.method, x->server.sent_bytes);
     if (may) {
-        release_server(x, why);
-        channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
+        renew_server(x, why);
         x->request_flow.in_transit = 0;
         start_attempt(x);
         turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark); /* the dial may wait for us only */
