@@ -63,7 +63,7 @@ uint32_t slice_queue_peek(const struct slice_queue *queue, weir_slice *slices, u
                           uint64_t bytes);
 /* Releases that many bytes from the front. */
 void slice_queue_drop(struct slice_queue *queue, uint64_t bytes);
-void slice_queue_settle_rest(struct slice_queue *queue);
+void slice_queue_settle_rest(struct slice_queue *queue); /* only for the next one */
 static inline void slice_queue_settle(struct slice_queue *queue)
 {
     if (queue->settled < queue->count)

@@ -6,8 +6,6 @@
  * one uv_write, and produce() is not called again before it has left. */
 #include "core/io/tcp.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
