@@ -251,7 +251,6 @@ static bool run_turn(void)
     bool more = turn_run(&play.turn);
     for (uint32_t i = 0; i < play.leg_count; i++)
         must(!play.legs[i].paid_ahead || !play.legs[i].channel);
-    exchange_worker_deinit(&play.worker);
     close_carriers();
     buffer_pool_deinit();
     arena_pool_deinit();
