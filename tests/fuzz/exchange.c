@@ -172,7 +172,7 @@ static void begin(struct peer *peer)
                       .fields = fields,
                       .count = 2,
                       .error = shape->kind == WEIR_MALFORMED_REQUEST ? WEIR_MALFORMED : WEIR_OK,
-                      .content_length = choice & 1 ? choice * 1000 : -1};
+                      .content_length = choice & 1 ? (int64_t)choice * 1000 : -1};
     story->client = leg;
     story->idempotent = idempotent(shape);
     story->plan = choice & 2 ? (enum filter_plan)(choice / 4 % 8) : PLAN_NOTHING;
