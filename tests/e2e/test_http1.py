@@ -346,10 +346,12 @@ def test_surplus_of_an_answer_poisons_nobody(connect, make_origin, surplus, paus
         if connection.number:
             connection.send(ok(b"clean"))
             return
-        connection.send(ok(b"hello"))
         if pause:
+            connection.send(ok(b"hello"))
             time.sleep(pause)
-        connection.send(surplus)
+            connection.send(surplus)
+        else:  # at once, for behind the next request it would be that one's answer
+            connection.send(ok(b"hello") + surplus)
         connection.wait_end()
 
     origin = make_origin(handler)
