@@ -79,6 +79,9 @@ typedef struct weir_connection_operations {
     void (*timeout)(weir_connection *connection); /* the deadline set by deadline() has passed */
     void (*drain)(weir_connection *connection);   /* `draining` was set */
     void (*close)(weir_connection *connection);   /* last call: release what `state` holds */
+    /* The answer to authenticate(): WEIR_OK, or WEIR_UNAUTHENTICATED, also when no filter knows
+     * such credentials. NULL in protocols that do not ask. */
+    void (*authenticated)(weir_connection *connection, weir_result result);
 } weir_connection_operations;
 
 /* The message that this leg sends. All [worker]. Slices are borrowed: take a reference to keep.
@@ -138,6 +141,12 @@ typedef struct weir_protocol_host {
     void (*grant)(weir_channel *channel, size_t bytes);
     /* The leg is dead. unprocessed: the peer provably never handled the exchange. */
     void (*fail)(weir_channel *channel, weir_result why, uint32_t unprocessed);
+    /* --- who the client is, for protocols that must know before there is an exchange (RFC 1929).
+     * Whether a filter of this listener judges credentials. */
+    uint32_t (*authenticates)(const weir_connection *connection);
+    /* Has them judge these; authenticated() has the answer, never before this returns. When it is
+     * WEIR_OK all exchanges of the connection have that user. One at a time. */
+    void (*authenticate)(weir_connection *connection, const weir_credentials *credentials);
 } weir_protocol_host;
 
 #ifdef __cplusplus

@@ -251,6 +251,6 @@ const weir_protocol *h1_protocol(const weir_host *host)
                                            .client = &client,
                                            .server = &server};
     h1_host = host;
-    h1_api = host->query("weir.protocol/0");
+    h1_api = host->query(host, "weir.protocol/0");
     return &protocol;
 }

@@ -193,6 +193,6 @@ const weir_protocol *raw_protocol(const weir_host *given)
     static const weir_protocol protocol = {
         .size = sizeof protocol, .name = "raw", .connection = &connection, .server = &server};
     host = given;
-    api = host->query("weir.protocol/0");
+    api = host->query(host, "weir.protocol/0");
     return &protocol;
 }

@@ -89,6 +89,7 @@ struct snapshot {
 /* One worker's use of one snapshot. Counted without atomics: whoever counts is on that worker. */
 struct snapshot_use {
     const struct snapshot *snapshot;
+    void **worker_states; /* of each filter in use, what its instance has on this worker */
     uint32_t count;
     void (*on_unused)(struct snapshot_use *use); /* the count is 0: both may go now */
 };

@@ -25,6 +25,7 @@ struct exchange {
     struct snapshot_use *use;
     const struct snapshot *snapshot; /* of `use` */
     const struct filter_chain *chain;
+    struct filter_state *filters; /* of the chain's; once `opened` */
     struct arena arena;
     struct channel client, server;
     struct flow request_flow, response_flow;

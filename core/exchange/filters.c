@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/snapshot.h"
 #include "core/exchange/exchange.h"
 
 typedef weir_answer (*hook_function)(weir_exchange *exchange);
@@ -27,49 +28,77 @@ static hook_function hook_of(const weir_filter *filter, enum filter_hook hook)
     return NULL;
 }
 
-static void add(struct filter_chain *chain, enum filter_hook hook, const weir_filter *filter)
+static void add(struct filter_chain *chain, enum filter_hook hook, uint32_t index)
 {
-    chain->lists[hook][chain->counts[hook]++] = filter;
+    chain->lists[hook][chain->counts[hook]++] = (uint8_t)index;
 }
 
-void filter_chain_build(struct filter_chain *chain, const weir_filter *const *filters,
+void filter_chain_build(struct filter_chain *chain, const struct filter_use *const *uses,
                         uint32_t count)
 {
     assert(count <= CHAIN_FILTERS_MOST);
     memset(chain, 0, sizeof *chain);
+    chain->count = count;
     for (uint32_t i = 0; i < count; i++) {
+        chain->uses[i] = uses[i];
         for (int hook = HOOK_OPEN; hook < HOOK_RESPONSE; hook++)
-            if (hook_of(filters[i], (enum filter_hook)hook))
-                add(chain, (enum filter_hook)hook, filters[i]);
-        const weir_filter *backwards = filters[count - 1 - i];
-        if (backwards->response)
-            add(chain, HOOK_RESPONSE, backwards);
-        if (backwards->close)
-            add(chain, HOOK_CLOSE, backwards);
+            if (hook_of(uses[i]->filter, (enum filter_hook)hook))
+                add(chain, (enum filter_hook)hook, i);
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        if (uses[i]->filter->response)
+            add(chain, HOOK_RESPONSE, i);
+        if (uses[i]->filter->close)
+            add(chain, HOOK_CLOSE, i);
     }
 }
 
-static weir_exchange *public_of(struct exchange *exchange)
+/* --- what an exchange has of its filters */
+
+static struct filter_state *state_of(weir_exchange *public)
 {
-    return (weir_exchange *)exchange;
+    return CONTAINER(public, struct filter_state, public);
 }
 
-static struct exchange *of(weir_exchange *public)
+static void *new_state(struct exchange *exchange, uint32_t size)
 {
-    return (struct exchange *)public;
+    if (!size)
+        return NULL;
+    uintptr_t memory = (uintptr_t)arena_allocate(&exchange->arena, size + 8);
+    void *aligned = (void *)((memory + 15) & ~(uintptr_t)15);
+    return memset(aligned, 0, size);
 }
 
-static weir_answer run_one(struct exchange *exchange, enum filter_hook hook,
-                           const weir_filter *filter)
+static void make_states(struct exchange *exchange)
 {
-    weir_answer answer = hook_of(filter, hook)(public_of(exchange));
+    const struct filter_chain *chain = exchange->chain;
+    void *const *worker_states = exchange->use ? exchange->use->worker_states : NULL;
+    exchange->filters = arena_allocate(&exchange->arena, chain->count * sizeof *exchange->filters);
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct filter_use *use = chain->uses[i];
+        exchange->filters[i] = (struct filter_state){
+            .public.state = new_state(exchange, use->filter->state_size),
+            .public.instance = use->instance,
+            .public.worker_state = worker_states ? worker_states[use->index] : NULL,
+            .exchange = exchange,
+            .use = use,
+        };
+    }
+}
+
+/* --- running hooks */
+
+static weir_answer run_one(struct exchange *exchange, enum filter_hook hook, uint32_t index)
+{
+    struct filter_state *state = &exchange->filters[index];
+    weir_answer answer = hook_of(state->use->filter, hook)(&state->public);
     if (answer == WEIR_CONTINUE)
         return WEIR_CONTINUE;
-    if (answer == WEIR_RESPOND && exchange->reply) {
-        exchange->replier = filter;
-        return WEIR_RESPOND;
+    if (answer == WEIR_DONE && exchange->reply) {
+        exchange->replier = state->use->filter;
+        return WEIR_DONE;
     }
-    log_write(LOG_WARNING, "filter %s failed", filter->name);
+    log_write(LOG_WARNING, "filter %s failed", state->use->filter->name);
     return WEIR_FAIL;
 }
 
@@ -78,6 +107,8 @@ weir_answer filters_open(struct exchange *exchange)
     const struct filter_chain *chain = exchange->chain;
     weir_answer first = WEIR_CONTINUE;
     exchange->opened = true;
+    if (chain->count)
+        make_states(exchange);
     for (uint32_t i = 0; i < chain->counts[HOOK_OPEN]; i++) {
         weir_answer answer = run_one(exchange, HOOK_OPEN, chain->lists[HOOK_OPEN][i]);
         if (first == WEIR_CONTINUE)
@@ -99,8 +130,17 @@ weir_answer filters_run(struct exchange *exchange, enum filter_hook hook)
 void filters_close(struct exchange *exchange)
 {
     const struct filter_chain *chain = exchange->chain;
-    for (uint32_t i = 0; exchange->opened && i < chain->counts[HOOK_CLOSE]; i++)
-        chain->lists[HOOK_CLOSE][i]->close(public_of(exchange));
+    for (uint32_t i = 0; exchange->opened && i < chain->counts[HOOK_CLOSE]; i++) {
+        struct filter_state *state = &exchange->filters[chain->lists[HOOK_CLOSE][i]];
+        state->use->filter->close(&state->public);
+    }
+}
+
+/* --- what filters call */
+
+static struct exchange *of(weir_exchange *public)
+{
+    return state_of(public)->exchange;
 }
 
 static const weir_head *host_request_head(weir_exchange *public)

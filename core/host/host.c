@@ -16,8 +16,9 @@ static const struct {
     {"weir.filter/0", &exchange_filter_host},
 };
 
-static const void *host_query(const char *name)
+static const void *host_query(const weir_host *host, const char *name)
 {
+    (void)host;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (!strcmp(tables[i].name, name))
             return tables[i].table;

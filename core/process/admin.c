@@ -37,7 +37,7 @@ static weir_answer answer(const struct visit *visit, uint32_t status, const char
                         .body = {buffer->bytes, text.length, buffer}};
     weir_result rc = exchange_filter_host.respond(visit->exchange, &reply);
     buffer_release(buffer);
-    return rc == WEIR_OK ? WEIR_RESPOND : WEIR_FAIL;
+    return rc == WEIR_OK ? WEIR_DONE : WEIR_FAIL;
 }
 
 static weir_answer answer_plain(const struct visit *visit, uint32_t status, const char *text)
@@ -175,9 +175,10 @@ const struct filter_chain *admin_chain(struct process *process)
 {
     static const weir_filter filter = {
         .size = sizeof filter, .name = "admin", .request = on_request};
-    static const weir_filter *const filters[] = {&filter};
+    static const struct filter_use use = {.filter = &filter, .plugin = "weir"};
+    static const struct filter_use *const uses[] = {&use};
     static struct filter_chain chain;
     served = process;
-    filter_chain_build(&chain, filters, 1);
+    filter_chain_build(&chain, uses, 1);
     return &chain;
 }

@@ -37,7 +37,7 @@ static weir_answer respond(weir_exchange *exchange)
                         .body = {buffer->bytes, choice * 300, buffer}};
     must(exchange_filter_host.respond(exchange, &reply) == WEIR_OK);
     buffer_release(buffer);
-    return WEIR_RESPOND;
+    return WEIR_DONE;
 }
 
 static weir_answer follow_plan(weir_exchange *exchange, enum filter_plan failing,
@@ -477,13 +477,14 @@ static const struct access_format *prepare(void)
 {
     static struct arena arena;
     static struct filter_chain chain;
-    static const weir_filter *const filters[] = {&filter};
+    static const struct filter_use use = {.filter = &filter, .plugin = "fuzz"};
+    static const struct filter_use *const uses[] = {&use};
     static uint64_t first_block[64];
     struct access_mistake mistake;
     log_set_level(LOG_ERROR);
     registry_add_protocol(&http);
     registry_add_protocol(&raw);
-    filter_chain_build(&chain, filters, 1);
+    filter_chain_build(&chain, uses, 1);
     exchange_start(&chain);
     arena_init(&arena, first_block, sizeof first_block);
     return access_format_compile(WEIR_STRING("json"), &arena, &mistake);
@@ -511,7 +512,7 @@ static void set_stage(uint32_t settings)
     };
     turn_init(&play.turn);
     wheel_init(&play.wheel, play.now_ms);
-    play.use = (struct snapshot_use){&play.snapshot, 1, unused};
+    play.use = (struct snapshot_use){.snapshot = &play.snapshot, .count = 1, .on_unused = unused};
     play.worker = (struct worker){.snapshot = &play.snapshot,
                                   .use = &play.use,
                                   .turn = &play.turn,

@@ -17,7 +17,7 @@ static weir_answer on_open(weir_exchange *public)
 
 static weir_answer on_head(weir_exchange *public)
 {
-    const struct exchange *exchange = (const struct exchange *)public;
+    const struct exchange *exchange = CONTAINER(public, struct filter_state, public)->exchange;
     if (!exchange->opened || exchange->finished)
         violated(NOTHING_LEFT, 0, "a filter sees an exchange outside of its open() and close()");
     return WEIR_CONTINUE;
@@ -38,10 +38,11 @@ const struct filter_chain *witness_chain(void)
                                        .upstream = on_head,
                                        .response = on_head,
                                        .close = on_close};
-    static const weir_filter *const filters[] = {&filter};
+    static const struct filter_use use = {.filter = &filter, .plugin = "witness"};
+    static const struct filter_use *const uses[] = {&use};
     static struct filter_chain chain;
     opened = closed = 0;
-    filter_chain_build(&chain, filters, 1);
+    filter_chain_build(&chain, uses, 1);
     return &chain;
 }
 

@@ -236,7 +236,7 @@ static inline void fake_fail(weir_channel *public, weir_result why, uint32_t unp
     channel->unprocessed = unprocessed;
 }
 
-static inline const void *fake_query(const char *name)
+static inline const void *fake_query(const weir_host *host, const char *name)
 {
     static const weir_protocol_host table = {
         .size = sizeof table,

@@ -14,7 +14,7 @@
 #include "core/base/string.h"
 #include "core/exchange/exchange.h"
 
-static _Alignas(8) uint8_t first_block[256];
+static _Alignas(8) uint8_t first_block[4096];
 static struct exchange exchange;
 static char visits[256];      /* what ran: the filter's letter and its hook's */
 static const char *answering; /* the visit that answers something else than "go on" */
@@ -24,13 +24,13 @@ static uint32_t respond_status; /* respond() with it before answering; 0: not */
 static weir_result respond(uint32_t status)
 {
     weir_reply reply = {.size = sizeof reply, .status = status};
-    return exchange_filter_host.respond((weir_exchange *)&exchange, &reply);
+    return exchange_filter_host.respond(&exchange.filters[0].public, &reply);
 }
 
 static weir_answer visit(char filter, char hook, weir_exchange *public)
 {
     char name[] = {filter, hook, 0};
-    assert_ptr_equal(public, &exchange);
+    assert_ptr_equal(CONTAINER(public, struct filter_state, public)->exchange, &exchange);
     assert_true(strlen(visits) < sizeof visits - 3);
     strcat(visits, name);
     strcat(visits, " ");
@@ -75,6 +75,29 @@ FILTER(b);
 FILTER(c);
 
 static struct filter_chain chain;
+static struct filter_use uses[CHAIN_FILTERS_MOST];
+
+static void add_use(uint32_t index, const weir_filter *filter)
+{
+    uses[index] = (struct filter_use){.filter = filter, .plugin = "test", .index = index};
+}
+
+static void build_uses(uint32_t count)
+{
+    const struct filter_use *list[CHAIN_FILTERS_MOST];
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = &uses[i];
+    filter_chain_build(&chain, list, count);
+}
+
+static void make_states(void)
+{
+    const char *before = answering;
+    answering = NULL;
+    filters_open(&exchange);
+    answering = before;
+    visits[0] = 0;
+}
 
 static int set_up(void **state)
 {
@@ -98,12 +121,16 @@ static int tear_down(void **state)
 
 static void build(const weir_filter *first, const weir_filter *second, const weir_filter *third)
 {
-    const weir_filter *filters[] = {first, second, third};
-    filter_chain_build(&chain, filters, third ? 3 : second ? 2 : first ? 1 : 0);
+    add_use(0, first);
+    add_use(1, second);
+    add_use(2, third);
+    build_uses(third ? 3 : second ? 2 : first ? 1 : 0);
 }
 
 static void run(enum filter_hook hook, weir_answer expected, const char *expected_visits)
 {
+    if (!exchange.opened)
+        make_states();
     visits[0] = 0;
     assert_int_equal(filters_run(&exchange, hook), expected);
     assert_string_equal(visits, expected_visits);
@@ -136,11 +163,11 @@ static void forwards_on_requests_backwards_on_responses(void **state)
 static void no_filters(void **state)
 {
     build(NULL, NULL, NULL);
+    opened(WEIR_CONTINUE, "");
     for (int hook = 0; hook < HOOKS; hook++) {
         assert_int_equal(chain.counts[hook], 0);
         run((enum filter_hook)hook, WEIR_CONTINUE, "");
     }
-    opened(WEIR_CONTINUE, "");
     closed("");
 }
 
@@ -160,11 +187,11 @@ static void a_hook_that_is_not_there_is_in_no_list(void **state)
 
 static void as_many_as_there_may_be(void **state)
 {
-    const weir_filter *filters[CHAIN_FILTERS_MOST];
-    for (int i = 0; i < CHAIN_FILTERS_MOST; i++)
-        filters[i] = i ? &b : &a;
-    filters[CHAIN_FILTERS_MOST - 1] = &c;
-    filter_chain_build(&chain, filters, CHAIN_FILTERS_MOST);
+    for (uint32_t i = 0; i < CHAIN_FILTERS_MOST; i++)
+        add_use(i, i ? &b : &a);
+    add_use(CHAIN_FILTERS_MOST - 1, &c);
+    build_uses(CHAIN_FILTERS_MOST);
+    make_states();
     for (int hook = 0; hook < HOOKS; hook++)
         assert_int_equal(chain.counts[hook], CHAIN_FILTERS_MOST);
     filters_run(&exchange, HOOK_REQUEST);
@@ -179,9 +206,9 @@ static void an_answer_ends_the_run(void **state)
 {
     build(&a, &b, &c);
     answering = "bq";
-    answer = WEIR_RESPOND;
+    answer = WEIR_DONE;
     respond_status = 403;
-    run(HOOK_REQUEST, WEIR_RESPOND, "aq bq ");
+    run(HOOK_REQUEST, WEIR_DONE, "aq bq ");
     assert_int_equal(exchange.reply->view.status, 403);
 }
 
@@ -198,9 +225,9 @@ static void the_first_answer_of_open_counts(void **state)
 {
     build(&a, &b, &c);
     answering = "bo";
-    answer = WEIR_RESPOND;
+    answer = WEIR_DONE;
     respond_status = 403;
-    opened(WEIR_RESPOND, "ao bo co ");
+    opened(WEIR_DONE, "ao bo co ");
     assert_ptr_equal(exchange.replier, &b);
 }
 
@@ -226,13 +253,15 @@ static void to_respond_without_an_answer_is_a_failure(void **state)
 {
     build(&a, &b, &c);
     answering = "aq";
-    answer = WEIR_RESPOND;
+    answer = WEIR_DONE;
     run(HOOK_REQUEST, WEIR_FAIL, "aq ");
 }
 
 static void respond_takes_one_final_answer(void **state)
 {
     static const uint32_t wrong[] = {0, 100, 101, 199, 600, 1000};
+    build(&a, NULL, NULL);
+    make_states();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(respond(wrong[i]), WEIR_INVALID);
     exchange.response_sent = true;
@@ -244,6 +273,7 @@ static void respond_takes_one_final_answer(void **state)
     assert_int_equal(exchange.reply->view.status, 200);
     tear_down(state);
     set_up(state);
+    make_states();
     assert_int_equal(respond(599), WEIR_OK);
     assert_int_equal(exchange.reply->view.status, 599);
 }
@@ -260,7 +290,9 @@ static void what_a_filter_gives_outlives_the_hook(void **state)
                         .fields = fields,
                         .count = 2,
                         .body = {buffer->bytes, 4, buffer}};
-    assert_int_equal(exchange_filter_host.respond((weir_exchange *)&exchange, &reply), WEIR_OK);
+    build(&a, NULL, NULL);
+    make_states();
+    assert_int_equal(exchange_filter_host.respond(&exchange.filters[0].public, &reply), WEIR_OK);
     memset(name, 'x', sizeof name);
     memset(value, 'x', sizeof value);
     assert_int_equal(exchange.reply->count, 2);
@@ -274,7 +306,9 @@ static void what_a_filter_gives_outlives_the_hook(void **state)
 
 static void heads_as_they_are_now(void **state)
 {
-    weir_exchange *public = (weir_exchange *)&exchange;
+    build(&a, NULL, NULL);
+    make_states();
+    weir_exchange *public = &exchange.filters[0].public;
     exchange.request = head_new(&exchange.arena);
     assert_ptr_equal(exchange_filter_host.request_head(public), &exchange.request->view);
     assert_null(exchange_filter_host.response_head(public));
