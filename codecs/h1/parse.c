@@ -354,8 +354,7 @@ static bool single_spaces(weir_string method)
     return method.bytes + method.length + 1 == collected.target.bytes && !memcmp(end, " HTTP/", 6);
 }
 
-/* uri-host [ ":" port ] of RFC 9110 7.2; may be empty. */
-static bool host_is_valid(weir_string host)
+static bool host_characters_are_valid(weir_string host)
 {
     for (size_t i = 0; i < host.length; i++) {
         uint8_t c = (uint8_t)host.bytes[i];
@@ -365,6 +364,32 @@ static bool host_is_valid(weir_string host)
             return false;
     }
     return true;
+}
+
+/* Where the name or the bracketed address ends; NULL: a bracket is where none may be. */
+static const char *host_name_end(weir_string host)
+{
+    const char *end = host.bytes + host.length;
+    if (host.length && host.bytes[0] == '[') {
+        const char *close = memchr(host.bytes, ']', host.length);
+        return close ? close + 1 : NULL;
+    }
+    const char *at = host.bytes;
+    while (at < end && *at != ':' && *at != '[' && *at != ']')
+        at++;
+    return at < end && *at != ':' ? NULL : at;
+}
+
+/* uri-host [ ":" port ] of RFC 9110 7.2; may be empty. A second port would be read as one by some
+ * and as a part of the name by others. */
+static bool host_is_valid(weir_string host)
+{
+    const char *end = host.bytes + host.length, *at = host_name_end(host);
+    if (!at || (at < end && *at++ != ':') || !host_characters_are_valid(host))
+        return false;
+    while (at < end && digit(*at))
+        at++;
+    return at == end;
 }
 
 /* What a request asks to switch to, as far as weir passes it on: HTTP/2 is not tunnelled past

@@ -199,11 +199,60 @@ void hop_response(struct head *head, weir_string via_name)
     add_via(head, via_name);
 }
 
-/* RFC 9110 6.5.1: fields that frame, route or authenticate have no business in trailers. */
+/* RFC 9110 6.5.1: whoever merges trailers into the head must not be told anew how the message is
+ * framed, where it goes, who sent it and how it is to be processed. Those that have an id are all
+ * of that kind; of the others Proxy-Status (RFC 9209 2), ETag and what applications invented may
+ * stand there. */
+static const weir_string misplaced[] = {
+    /* routing: who is believed to have come from where */
+    WEIR_STRING("forwarded"),
+    WEIR_STRING("x-forwarded-for"),
+    WEIR_STRING("x-forwarded-host"),
+    WEIR_STRING("x-forwarded-proto"),
+    /* modifiers of the request */
+    WEIR_STRING("cache-control"),
+    WEIR_STRING("pragma"),
+    WEIR_STRING("range"),
+    WEIR_STRING("if-match"),
+    WEIR_STRING("if-none-match"),
+    WEIR_STRING("if-modified-since"),
+    WEIR_STRING("if-unmodified-since"),
+    WEIR_STRING("if-range"),
+    /* authentication */
+    WEIR_STRING("authorization"),
+    WEIR_STRING("www-authenticate"),
+    WEIR_STRING("proxy-authentication-info"),
+    WEIR_STRING("cookie"),
+    WEIR_STRING("set-cookie"),
+    /* control of the response */
+    WEIR_STRING("age"),
+    WEIR_STRING("date"),
+    WEIR_STRING("expires"),
+    WEIR_STRING("location"),
+    WEIR_STRING("retry-after"),
+    WEIR_STRING("vary"),
+    WEIR_STRING("warning"),
+    /* what the content is */
+    WEIR_STRING("content-encoding"),
+    WEIR_STRING("content-range"),
+    /* of one connection */
+    WEIR_STRING("http2-settings"),
+};
+
+bool hop_no_trailer(weir_string name)
+{
+    if (field_intern(name) != FIELD_OTHER)
+        return true;
+    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced; i++)
+        if (string_equal_nocase(name, misplaced[i]))
+            return true;
+    return false;
+}
+
 void hop_trailers(struct head *trailers)
 {
     for (uint32_t i = 0; i < trailers->count; i++)
-        if (trailers->ids[i] != FIELD_OTHER)
+        if (hop_no_trailer(trailers->fields[i].name))
             head_remove(trailers, i);
     head_compact(trailers);
 }

@@ -17,5 +17,7 @@ bool hop_expects_continue(const struct head *head);
 void hop_request(struct head *head, weir_string via_name);
 void hop_response(struct head *head, weir_string via_name);
 void hop_trailers(struct head *trailers);
+/* Whether a field of that name is taken out of trailers. */
+bool hop_no_trailer(weir_string name);
 
 #endif

@@ -307,6 +307,48 @@ static void trailers_that_would_be_believed_go(void **state)
     trailers_become("", "");
 }
 
+static void trailers_that_say_who_or_how_go(void **state)
+{
+    static const char *const gone[] = {"Authorization",
+                                       "WWW-Authenticate",
+                                       "Proxy-Authentication-Info",
+                                       "Cookie",
+                                       "set-cookie",
+                                       "AGE",
+                                       "Cache-Control",
+                                       "Date",
+                                       "Expires",
+                                       "Location",
+                                       "Retry-After",
+                                       "Vary",
+                                       "Warning",
+                                       "Content-Encoding",
+                                       "Content-Type",
+                                       "Content-Range",
+                                       "Range",
+                                       "If-Match",
+                                       "If-None-Match",
+                                       "If-Modified-Since",
+                                       "If-Unmodified-Since",
+                                       "If-Range",
+                                       "Pragma",
+                                       "Forwarded",
+                                       "X-Forwarded-For",
+                                       "HTTP2-Settings"};
+    static const char *const kept[] = {"ETag", "Proxy-Status", "Server-Timing", "Digest",
+                                       "If",   "Set-Cookie2",  "Accept-Ranges", "Last-Modified",
+                                       "Rang"};
+    char fields[64];
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        snprintf(fields, sizeof fields, "%s: x|A: 1|", gone[i]);
+        trailers_become(fields, "A: 1|");
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        snprintf(fields, sizeof fields, "%s: x|", kept[i]);
+        trailers_become(fields, fields);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -329,6 +371,7 @@ int main(void)
         TEST(own_via_is_a_loop),
         TEST(expectations),
         TEST(trailers_that_would_be_believed_go),
+        TEST(trailers_that_say_who_or_how_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
