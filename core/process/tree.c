@@ -8,6 +8,18 @@
 
 enum { MISTAKE_BYTES = 384 };
 
+void tree_append(struct tree_node *parent, struct tree_node *node)
+{
+    node->parent = parent;
+    node->index = parent->count++;
+    node->depth = parent->depth + 1;
+    if (parent->last)
+        parent->last->next = node;
+    else
+        parent->first = node;
+    parent->last = node;
+}
+
 const struct tree_node *tree_child(const struct tree_node *mapping, const char *key)
 {
     const struct tree_node *node = mapping->first;

@@ -33,6 +33,9 @@ struct tree_node {
     struct tree_node *parent, *next, *first, *last;
 };
 
+/* The node becomes the last of a list's or mapping's. */
+void tree_append(struct tree_node *parent, struct tree_node *node);
+
 /* The first value of that key of a mapping, or NULL. */
 const struct tree_node *tree_child(const struct tree_node *mapping, const char *key);
 

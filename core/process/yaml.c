@@ -256,13 +256,7 @@ static void append(struct builder *builder, struct tree_node *node)
         builder->document->root = node;
         return;
     }
-    node->index = parent->count++;
-    node->depth = parent->depth + 1;
-    if (parent->last)
-        parent->last->next = node;
-    else
-        parent->first = node;
-    parent->last = node;
+    tree_append(parent, node);
 }
 
 static struct tree_node *add_node(struct builder *builder, struct fy_event *event,
@@ -274,7 +268,6 @@ static struct tree_node *add_node(struct builder *builder, struct fy_event *even
         node->key = builder->key;
         node->key_place = builder->key_place;
     }
-    node->parent = builder->current;
     append(builder, node);
     builder->has_key = false;
     if (++builder->nodes > YAML_NODES_MOST)
