@@ -1,6 +1,7 @@
 /* core/host/host.c - the tables that plugins get from weir */
 #include "core/host/host.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/buffer.h"
@@ -8,18 +9,30 @@
 #include "core/connection/connection.h"
 #include "core/exchange/filters.h"
 
-static const struct {
+enum { TABLES_MOST = 16 };
+
+static struct {
     const char *name;
     const void *table;
-} tables[] = {
+} tables[TABLES_MOST] = {
     {"weir.protocol/0", &connection_protocol_host},
     {"weir.filter/0", &exchange_filter_host},
 };
 
+void host_provide(const char *name, const void *table)
+{
+    uint32_t at = 0;
+    while (tables[at].name && strcmp(tables[at].name, name) != 0)
+        at++;
+    assert(at < TABLES_MOST - 1);
+    tables[at].name = name;
+    tables[at].table = table;
+}
+
 static const void *host_query(const weir_host *host, const char *name)
 {
     (void)host;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (uint32_t i = 0; tables[i].name; i++)
         if (!strcmp(tables[i].name, name))
             return tables[i].table;
     return NULL;

@@ -7,4 +7,8 @@
 /* `version` is weir's, static. The table lives as long as the process. */
 const weir_host *host_table(const char *version);
 
+/* [main] At start, before a plugin asks: query(name) finds that table, which lives as long as the
+ * process. For tables of the rooms above. */
+void host_provide(const char *name, const void *table);
+
 #endif
