@@ -13,6 +13,7 @@
 
 struct network_list;  /* core/io/network.h */
 struct access_format; /* core/base/access_format.h */
+struct filter_chain;  /* core/exchange/filters.h */
 
 /* A group of servers. The only one in force so far is the one every request goes to. */
 struct upstream_group {
@@ -28,6 +29,7 @@ struct listener_config {
     bool open;                          /* said to be meant so, where anybody can connect */
     bool v6only;                        /* of an IPv6 address: no IPv4 clients */
     uint32_t mode;                      /* of a unix socket's file */
+    const struct filter_chain *chain;   /* of all listeners' filters, then its own */
 };
 
 struct timeouts { /* milliseconds, 0 = none */

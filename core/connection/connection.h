@@ -18,8 +18,8 @@ struct snapshot_use;
 /* What a client's connection begins its exchanges with. Its keeper's, who may change it between two
  * turns. */
 struct connection_terms {
-    const struct filter_chain *chain; /* NULL: the standard one */
-    struct snapshot_use *use;         /* what the chain is of */
+    const struct filter_chain *chain;
+    struct snapshot_use *use; /* what the chain is of */
 };
 
 struct connection {
@@ -32,7 +32,7 @@ struct connection {
     struct wheel_entry deadline;
     struct link link;                     /* in worker->connections */
     struct link channels;                 /* open ones */
-    const struct connection_terms *terms; /* NULL: the standard chain, the worker's snapshot */
+    const struct connection_terms *terms; /* of a client's; before it has any bytes */
     uint64_t opened_ms;
     uint32_t exchanges; /* begun so far */
     bool closing;

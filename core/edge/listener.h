@@ -13,7 +13,7 @@ struct edge_place {
     int socket;  /* of an id that was not open before: the edge's from now on */
     const struct listener_config
         *config;                      /* of the snapshot; NULL: everybody is let in, uncounted */
-    const struct filter_chain *chain; /* of its exchanges; NULL: the standard one */
+    const struct filter_chain *chain; /* of its exchanges */
 };
 
 void edge_new(struct worker *worker);
@@ -24,6 +24,6 @@ void edge_set_places(struct worker *worker, const struct edge_place *places, uin
 /* Stops accepting; connections that do not say anything within a moment are closed. */
 void edge_stop(struct worker *worker);
 bool edge_empty(const struct worker *worker); /* nobody is there who has not said anything */
-void edge_free(struct worker *worker); /* once the loop has ended */
+void edge_free(struct worker *worker);        /* once the loop has ended */
 
 #endif

@@ -21,9 +21,6 @@
 /* The exchange and its arena's first part are one block. */
 _Static_assert(sizeof(struct exchange) + 1024 < BLOCK_BYTES, "little room for the heads");
 
-static const struct filter_chain *current_chain;
-static const struct filter_chain empty_chain;
-
 static void exchange_step(struct mark *mark);
 static void exchange_free(struct mark *mark);
 static void on_deadline(struct wheel_entry *entry);
@@ -48,9 +45,9 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     struct exchange *x = exchange_new();
     TRACE();
     x->worker = worker;
-    x->use = snapshot_take(terms ? terms->use : worker->use);
+    x->use = snapshot_take(terms->use);
     x->snapshot = x->use->snapshot;
-    x->chain = terms && terms->chain ? terms->chain : current_chain;
+    x->chain = terms->chain;
     x->start_us = loop_now_us(worker->loop);
     mark_init(&x->mark, exchange_step);
     mark_init(&x->dead, exchange_free);
@@ -487,8 +484,7 @@ static void exchange_free(struct mark *mark)
     block_free(x);
 }
 
-void exchange_start(const struct filter_chain *chain)
+void exchange_start(void)
 {
-    current_chain = chain ? chain : &empty_chain;
     connection_hooks.on_exchange = exchange_begin;
 }

@@ -51,8 +51,7 @@ struct exchange {
     struct access_notes *access; /* for the access log; NULL: it is off */
 };
 
-/* Sets connection_hooks.on_exchange and the standard chain, of exchanges on connections that have
- * none of their own (NULL: an empty one). */
-void exchange_start(const struct filter_chain *chain);
+/* Sets connection_hooks.on_exchange. */
+void exchange_start(void);
 
 #endif

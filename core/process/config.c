@@ -9,6 +9,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
+#include "core/exchange/filters.h"
 #include "core/process/config_access_log.h"
 #include "core/process/config_keys.h"
 #include "core/process/config_listeners.h"
@@ -151,6 +152,15 @@ static void take_listeners(struct config *config, const struct options *options,
                            errors);
 }
 
+static void make_chains(struct config *config)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    struct filter_chain *chain = arena_allocate(&config->arena, sizeof *chain);
+    filter_chain_build(chain, NULL, 0);
+    for (uint32_t i = 0; i < snapshot->listener_count; i++)
+        snapshot->listeners[i].chain = chain;
+}
+
 static void complete(struct config *config, const struct options *options,
                      struct config_errors *errors)
 {
@@ -165,6 +175,7 @@ static void complete(struct config *config, const struct options *options,
         snapshot->workers = count_cpus();
     if (options->upstream)
         set_upstream(config, options->upstream);
+    make_chains(config);
     snapshot->limits.size = sizeof snapshot->limits;
     snapshot->via_name = copy_text(&config->arena, via_name());
 }

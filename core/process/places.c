@@ -312,7 +312,7 @@ uint32_t places_hand_over(struct places *places, uint32_t worker,
             .id = place->id,
             .socket = place->state == FRESH ? place->sockets[worker] : -1,
             .config = config,
-            .chain = place->admin ? places->admin_chain : NULL,
+            .chain = place->admin ? places->admin_chain : config->chain,
         };
     }
     return count;

@@ -252,7 +252,7 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
     prepare_system(snapshot->workers);
     log_set_level(snapshot->log_level);
     registry_load_builtins(host_table(version));
-    exchange_start(NULL);
+    exchange_start();
     bool started = start(&process, &account);
     if (started) {
         announce(&process);

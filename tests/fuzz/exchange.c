@@ -115,7 +115,7 @@ static struct peer *choose_peer(bool server)
     if (!server && (!count || (choice % 2 && count < CLIENTS_MOST))) {
         if (play.peer_count > PEERS_MOST - STORIES_MOST * TRIES_MOST)
             return NULL;
-        connection_open(&play.worker, new_carrier(), &http, WEIR_CLIENT_SIDE);
+        connection_open(&play.worker, new_carrier(), &http, WEIR_CLIENT_SIDE)->terms = &play.terms;
         return &play.peers[play.peer_count - 1];
     }
     return count ? found[choice / 2 % count] : NULL;
@@ -472,11 +472,12 @@ static void unused(struct snapshot_use *use)
     abort(); /* the worker itself is one that uses it */
 }
 
+static struct filter_chain chain;
+
 /* What holds for all plays. */
 static const struct access_format *prepare(void)
 {
     static struct arena arena;
-    static struct filter_chain chain;
     static const struct filter_use use = {.filter = &filter, .plugin = "fuzz"};
     static const struct filter_use *const uses[] = {&use};
     static uint64_t first_block[64];
@@ -485,7 +486,7 @@ static const struct access_format *prepare(void)
     registry_add_protocol(&http);
     registry_add_protocol(&raw);
     filter_chain_build(&chain, uses, 1);
-    exchange_start(&chain);
+    exchange_start();
     arena_init(&arena, first_block, sizeof first_block);
     return access_format_compile(WEIR_STRING("json"), &arena, &mistake);
 }
@@ -513,6 +514,7 @@ static void set_stage(uint32_t settings)
     turn_init(&play.turn);
     wheel_init(&play.wheel, play.now_ms);
     play.use = (struct snapshot_use){.snapshot = &play.snapshot, .count = 1, .on_unused = unused};
+    play.terms = (struct connection_terms){.chain = &chain, .use = &play.use};
     play.worker = (struct worker){.snapshot = &play.snapshot,
                                   .use = &play.use,
                                   .turn = &play.turn,

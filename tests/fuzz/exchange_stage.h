@@ -106,6 +106,7 @@ static struct play {
     struct wheel wheel;
     struct snapshot snapshot;
     struct snapshot_use use;
+    struct connection_terms terms;
     struct story stories[STORIES_MOST];
     struct leg legs[LEGS_MOST];
     struct peer peers[PEERS_MOST];

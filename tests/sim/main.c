@@ -67,7 +67,8 @@ static void on_unused(struct snapshot_use *use)
 static void open_entrance(struct worker *worker, const struct address *address)
 {
     struct listen_place place = {.address = *address};
-    struct edge_place entrance = {.id = 1, .config = worker->snapshot->listeners};
+    struct edge_place entrance = {
+        .id = 1, .config = worker->snapshot->listeners, .chain = witness_chain()};
     if (listen_open(&place, &entrance.socket, 1))
         abort();
     edge_set_places(worker, &entrance, 1);
@@ -122,7 +123,7 @@ static void *simulate(void *user)
     address_parse(string_of(proxy_address), &proxy);
     log_set_level(snapshot.log_level);
     registry_load_builtins(host_table("simulated"));
-    exchange_start(witness_chain());
+    exchange_start();
     struct worker *worker = worker_new(&use, 0);
     log_open(worker);
     open_entrance(worker, &proxy);
