@@ -19,9 +19,14 @@ void log_set_level(enum log_level level)
     atomic_store_explicit(&least, (int)level, memory_order_relaxed);
 }
 
+enum log_level log_least(void)
+{
+    return (enum log_level)atomic_load_explicit(&least, memory_order_relaxed);
+}
+
 bool log_wanted(enum log_level level)
 {
-    return (int)level >= atomic_load_explicit(&least, memory_order_relaxed);
+    return level >= log_least();
 }
 
 /* Ends the line, makes it harmless and writes it. A log that cannot be written is lost: there is

@@ -21,6 +21,7 @@ extern const char *const log_level_names[LOG_LEVELS];
 
 void log_set_level(enum log_level level);
 bool log_wanted(enum log_level level);
+enum log_level log_least(void); /* that is wanted */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* WEIR_TRACE=exchange: every TRACE() names its place on standard error, "trace path.c:function".

@@ -14,6 +14,7 @@
 struct network_list;  /* core/io/network.h */
 struct access_format; /* core/base/access_format.h */
 struct filter_chain;  /* core/exchange/filters.h */
+struct registry;      /* core/plugins/registry.h */
 
 /* A group of servers. The only one in force so far is the one every request goes to. */
 struct upstream_group {
@@ -67,6 +68,7 @@ struct snapshot {
     uint32_t workers; /* 1.. */
     enum log_level log_level;
     struct access_log_config access_log;
+    struct registry *registry; /* the plugins in force */
     struct listener_config *listeners;
     uint32_t listener_count;
     bool listeners_standard; /* nobody wrote where to listen */

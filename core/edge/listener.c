@@ -123,8 +123,12 @@ static void on_data(void *user, uint64_t stream, const weir_slice *slice)
         keep(guest, slice);
         slice = &guest->first;
     }
-    if (sniff(slice->bytes, slice->length, false, &protocol))
+    const struct registry *plugins = guest->entrance->edge->worker->snapshot->registry;
+    bool decided = sniff(plugins, slice->bytes, slice->length, false, &protocol);
+    if (decided && protocol)
         become_connection(guest, protocol, slice);
+    else if (decided)
+        guest_close(guest); /* no plugin has a protocol for clients */
     else if (!guest->first.length)
         keep(guest, slice);
 }

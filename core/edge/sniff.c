@@ -5,12 +5,13 @@
 
 enum { SNIFF_BYTES_MOST = 256 };
 
-bool sniff(const uint8_t *bytes, size_t count, bool end, const weir_protocol **result)
+bool sniff(const struct registry *registry, const uint8_t *bytes, size_t count, bool end,
+           const weir_protocol **result)
 {
     const weir_protocol *protocol, *fallback = NULL;
     bool more = false;
     end |= count >= SNIFF_BYTES_MOST;
-    for (uint32_t i = 0; (protocol = registry_protocol_at(i)); i++) {
+    for (uint32_t i = 0; (protocol = registry_protocol_at(registry, i)); i++) {
         if (!protocol->client || !protocol->connection->sniff)
             continue;
         int32_t answer = protocol->connection->sniff(bytes, count, end);

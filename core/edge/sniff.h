@@ -6,8 +6,11 @@
 
 #include "abi/protocol.h"
 
+struct registry;
+
 /* True when it is decided: *protocol is the one that claims the bytes, or the first registered one
- * with a client's side when none does. False: more bytes are needed. Pure but for the registry. */
-bool sniff(const uint8_t *bytes, size_t count, bool end, const weir_protocol **protocol);
+ * with a client's side when none does; NULL: no plugin has one. False: more bytes are needed. */
+bool sniff(const struct registry *registry, const uint8_t *bytes, size_t count, bool end,
+           const weir_protocol **protocol);
 
 #endif

@@ -1,43 +1,170 @@
-/* core/plugins/registry.c - which protocols there are, by name */
+/* core/plugins/registry.c - the plugins that are in force in one configuration */
 #include "core/plugins/registry.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { PROTOCOLS_MOST = 32 };
+#include "core/base/memory.h"
+#include "core/base/string.h"
+#include "core/plugins/loader.h"
 
-static const weir_protocol *protocols[PROTOCOLS_MOST + 1];
+struct registry {
+    char *directory;
+    struct plugin **plugins;
+    uint32_t count;
+    const weir_protocol **protocols; /* of all of them */
+    uint32_t protocol_count;
+};
 
-void registry_load_builtins(const weir_host *host)
+static struct plugin *builtin;
+
+/* --- what is built in */
+
+void registry_start(const weir_host *host)
 {
+    builtin = plugin_new(host, "weir", "weir");
     for (const builtin_protocol *load = builtin_protocols; *load; load++)
-        registry_add_protocol((*load)(host));
+        plugin_add_protocol(builtin, (*load)(&builtin->host));
 }
 
-weir_result registry_add_protocol(const weir_protocol *protocol)
+void registry_end(void)
 {
-    uint32_t index = 0;
-    while (protocols[index] && strcmp(protocols[index]->name, protocol->name) != 0)
-        index++;
-    if (protocols[index] || index == PROTOCOLS_MOST)
-        return WEIR_INVALID;
-    protocols[index] = protocol;
-    return WEIR_OK;
+    if (!builtin || --builtin->references)
+        return;
+    plugin_free(builtin);
+    builtin = NULL;
 }
 
-void registry_clear(void)
+/* --- who is in force */
+
+static void append(struct registry *registry, struct plugin *plugin)
 {
-    memset(protocols, 0, sizeof protocols);
+    registry->plugins =
+        memory_resize(registry->plugins, (registry->count + 1) * sizeof(struct plugin *));
+    registry->plugins[registry->count++] = plugin_reference(plugin);
+    for (struct plugin_protocol *own = plugin->protocols; own; own = own->next) {
+        registry->protocols = memory_resize(registry->protocols, (registry->protocol_count + 1) *
+                                                                     sizeof(weir_protocol *));
+        registry->protocols[registry->protocol_count++] = &own->protocol;
+    }
 }
 
-const weir_protocol *registry_protocol(const char *name)
+struct registry *registry_new(const char *directory)
 {
-    uint32_t index = 0;
-    while (protocols[index] && strcmp(protocols[index]->name, name) != 0)
-        index++;
-    return protocols[index];
+    struct registry *registry = memory_zeroed(sizeof *registry);
+    registry->directory = directory ? memory_copy_string(string_of(directory)) : NULL;
+    if (builtin)
+        append(registry, builtin);
+    return registry;
 }
 
-const weir_protocol *registry_protocol_at(uint32_t index)
+void registry_free(struct registry *registry)
 {
-    return index <= PROTOCOLS_MOST ? protocols[index] : NULL;
+    if (!registry)
+        return;
+    while (registry->count)
+        plugin_release(registry->plugins[--registry->count]);
+    memory_free(registry->plugins);
+    memory_free(registry->protocols);
+    memory_free(registry->directory);
+    memory_free(registry);
+}
+
+static bool fail(char mistake[PLUGIN_MISTAKE_BYTES], const char *kind, const char *name,
+                 const struct plugin *plugin, const char *owner)
+{
+    snprintf(mistake, PLUGIN_MISTAKE_BYTES,
+             "the %s \"%s\" of %s is one of %s already; remove one of the two", kind, name,
+             plugin->path, owner);
+    return false;
+}
+
+static bool collides(const struct registry *registry, const struct plugin *plugin,
+                     char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    const char *owner;
+    for (struct plugin_filter *own = plugin->filters; own; own = own->next)
+        if ((owner = registry_filter_owner(registry, own->filter.name)))
+            return !fail(mistake, "filter", own->filter.name, plugin, owner);
+    for (struct plugin_protocol *own = plugin->protocols; own; own = own->next)
+        if ((owner = registry_protocol_owner(registry, own->protocol.name)))
+            return !fail(mistake, "protocol", own->protocol.name, plugin, owner);
+    return false;
+}
+
+bool registry_add(struct registry *registry, struct plugin *plugin,
+                  char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    for (uint32_t i = 0; i < registry->count; i++)
+        if (registry->plugins[i] == plugin)
+            return true;
+    if (collides(registry, plugin, mistake))
+        return false;
+    append(registry, plugin);
+    return true;
+}
+
+/* --- more of them */
+
+bool registry_load(struct registry *registry, const char *path_or_name,
+                   char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    struct plugin *plugin = loader_open(path_or_name, registry->directory, registry, mistake);
+    if (!plugin)
+        return false;
+    bool added = registry_add(registry, plugin, mistake);
+    plugin_release(plugin);
+    return added;
+}
+
+const struct plugin_filter *registry_need_filter(struct registry *registry, const char *name,
+                                                 char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    const struct plugin_filter *filter = registry_filter(registry, name);
+    if (filter || !registry_load(registry, name, mistake))
+        return filter;
+    filter = registry_filter(registry, name);
+    if (!filter)
+        snprintf(mistake, PLUGIN_MISTAKE_BYTES, "%s is a plugin, but has no filter of that name",
+                 registry->plugins[registry->count - 1]->path);
+    return filter;
+}
+
+/* --- who has what */
+
+const struct plugin_filter *registry_filter(const struct registry *registry, const char *name)
+{
+    for (uint32_t i = 0; i < registry->count; i++)
+        for (struct plugin_filter *own = registry->plugins[i]->filters; own; own = own->next)
+            if (!strcmp(own->filter.name, name))
+                return own;
+    return NULL;
+}
+
+const char *registry_filter_owner(const struct registry *registry, const char *name)
+{
+    const struct plugin_filter *filter = registry_filter(registry, name);
+    return filter ? filter->plugin->path : NULL;
+}
+
+const weir_protocol *registry_protocol(const struct registry *registry, const char *name)
+{
+    for (uint32_t i = 0; i < registry->protocol_count; i++)
+        if (!strcmp(registry->protocols[i]->name, name))
+            return registry->protocols[i];
+    return NULL;
+}
+
+const weir_protocol *registry_protocol_at(const struct registry *registry, uint32_t index)
+{
+    return index < registry->protocol_count ? registry->protocols[index] : NULL;
+}
+
+const char *registry_protocol_owner(const struct registry *registry, const char *name)
+{
+    for (uint32_t i = 0; i < registry->count; i++)
+        for (struct plugin_protocol *own = registry->plugins[i]->protocols; own; own = own->next)
+            if (!strcmp(own->protocol.name, name))
+                return registry->plugins[i]->path;
+    return NULL;
 }

@@ -10,6 +10,7 @@
 #include "core/base/memory.h"
 #include "core/base/string.h"
 #include "core/exchange/filters.h"
+#include "core/plugins/registry.h"
 #include "core/process/config_access_log.h"
 #include "core/process/config_keys.h"
 #include "core/process/config_listeners.h"
@@ -191,6 +192,7 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
     if (root)
         read_root(config, root, options, errors);
     config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
+    config->snapshot.registry = registry_new(NULL);
     complete(config, options, errors);
     if (!errors->count)
         return &config->snapshot;
@@ -228,6 +230,7 @@ void snapshot_free(struct snapshot *snapshot)
     if (!snapshot)
         return;
     struct config *config = (struct config *)snapshot;
+    registry_free(snapshot->registry);
     arena_deinit(&config->arena);
     memory_free(config);
 }

@@ -15,6 +15,6 @@ struct snapshot *config_load(const char *file, const struct options *options,
 /* The same from text that was read already. */
 struct snapshot *config_read(weir_string text, const struct options *options,
                              struct config_errors *errors);
-void snapshot_free(struct snapshot *snapshot); /* NULL is ignored */
+void snapshot_free(struct snapshot *snapshot); /* [main] NULL is ignored */
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/base/breadcrumb.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/io/loop.h"
@@ -64,6 +65,7 @@ static void on_member_ended(void *user)
 static void *run_member(void *user)
 {
     struct crew_member *member = user;
+    breadcrumb_watch_thread();
     worker_run(member->worker);
     loop_post(member->crew->main, on_member_ended, member);
     return NULL;

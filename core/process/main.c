@@ -1,6 +1,9 @@
 /* core/process/main.c - the command line decides what to do; nothing else */
 #include <stdio.h>
 
+#include "core/base/breadcrumb.h"
+#include "core/host/host.h"
+#include "core/plugins/registry.h"
 #include "core/process/config.h"
 #include "core/process/config_json_schema.h"
 #include "core/process/options.h"
@@ -49,15 +52,9 @@ static int ask(const struct options *options, int (*remote)(const char *admin))
     return status;
 }
 
-int main(int count, char **arguments)
+static int execute(const struct options *options)
 {
-    struct options options = {0};
-    char mistake[OPTIONS_MISTAKE_BYTES];
-    if (!options_parse(count, arguments, &options, mistake)) {
-        fprintf(stderr, "weir: %s\n", mistake);
-        return EXIT_USAGE;
-    }
-    switch (options.command) {
+    switch (options->command) {
     case OPTIONS_HELP:
         options_print_help(stdout);
         return EXIT_STOPPED;
@@ -68,13 +65,28 @@ int main(int count, char **arguments)
         config_print_json_schema(stdout);
         return EXIT_STOPPED;
     case OPTIONS_CHECK:
-        return check(&options);
+        return check(options);
     case OPTIONS_RELOAD:
-        return ask(&options, remote_reload);
+        return ask(options, remote_reload);
     case OPTIONS_STATUS:
-        return ask(&options, remote_status);
+        return ask(options, remote_status);
     case OPTIONS_RUN:
         break;
     }
-    return serve(&options);
+    return serve(options);
+}
+
+int main(int count, char **arguments)
+{
+    struct options options = {0};
+    char mistake[OPTIONS_MISTAKE_BYTES];
+    if (!options_parse(count, arguments, &options, mistake)) {
+        fprintf(stderr, "weir: %s\n", mistake);
+        return EXIT_USAGE;
+    }
+    breadcrumb_watch();
+    registry_start(host_table(WEIR_VERSION));
+    int status = execute(&options);
+    registry_end();
+    return status;
 }

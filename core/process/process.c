@@ -15,9 +15,7 @@
 #include "core/base/string.h"
 #include "core/edge/admission.h"
 #include "core/exchange/exchange.h"
-#include "core/host/host.h"
 #include "core/io/loop.h"
-#include "core/plugins/registry.h"
 #include "core/process/admin.h"
 #include "core/process/config.h"
 #include "core/process/notify.h"
@@ -235,7 +233,6 @@ static void join_and_free(struct process *process)
     crew_free(&process->crew);
     wheel_clear(&process->drain_limit);
     worker_free(process->own);
-    registry_clear();
 }
 
 int process_serve(const struct options *options, struct snapshot *snapshot, const char *version)
@@ -251,7 +248,6 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
     process.generation = generation_new(snapshot, 1);
     prepare_system(snapshot->workers);
     log_set_level(snapshot->log_level);
-    registry_load_builtins(host_table(version));
     exchange_start();
     bool started = start(&process, &account);
     if (started) {

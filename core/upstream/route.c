@@ -17,11 +17,20 @@ static weir_result to_authority(weir_string text, uint16_t default_port, struct 
     return WEIR_OK;
 }
 
-static weir_result to_upstream(const struct upstream_group *group, uint32_t turn,
+/* A protocol that no plugin has, or only for clients, goes nowhere. */
+static bool speak(const struct snapshot *snapshot, const char *name, struct target *target)
+{
+    target->protocol = registry_protocol(snapshot->registry, name);
+    return target->protocol && target->protocol->server;
+}
+
+static weir_result to_upstream(const struct snapshot *snapshot, uint32_t turn,
                                struct target *target)
 {
-    target->protocol = registry_protocol(group->protocol);
+    const struct upstream_group *group = snapshot->fixed_upstream;
     target->configured = true;
+    if (!speak(snapshot, group->protocol, target))
+        return WEIR_NOT_IMPLEMENTED;
     return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
 }
 
@@ -29,7 +38,8 @@ static weir_result to_upstream(const struct upstream_group *group, uint32_t turn
 static weir_result to_tunnel_end(const struct snapshot *snapshot, const weir_head *request,
                                  struct target *target)
 {
-    target->protocol = registry_protocol("raw");
+    if (!speak(snapshot, "raw", target))
+        return WEIR_NOT_IMPLEMENTED;
     weir_result rc = to_authority(request->authority, 0, target);
     if (rc == WEIR_OK && !ports_contain(&snapshot->connect_ports, target->port))
         rc = WEIR_DENIED;
@@ -44,11 +54,10 @@ weir_result route_pick(const struct snapshot *snapshot, const weir_head *request
     if (request->kind == WEIR_TUNNEL)
         return snapshot->fixed_upstream ? WEIR_DENIED : to_tunnel_end(snapshot, request, target);
     if (snapshot->fixed_upstream)
-        return to_upstream(snapshot->fixed_upstream, turn, target);
+        return to_upstream(snapshot, turn, target);
     if (!request->scheme.length)
         return WEIR_NOT_A_PROXY_REQUEST;
-    if (!string_equal(request->scheme, WEIR_STRING("http")))
+    if (!string_equal(request->scheme, WEIR_STRING("http")) || !speak(snapshot, "h1", target))
         return WEIR_NOT_IMPLEMENTED;
-    target->protocol = registry_protocol("h1");
     return to_authority(request->authority, PORT_HTTP, target);
 }

@@ -8,7 +8,7 @@
 
 /* Fills in the target, whose strings are borrowed from the head and the snapshot. `turn` picks
  * among an upstream's servers. WEIR_OK, or the cause of the answer: WEIR_MALFORMED,
- * WEIR_NOT_A_PROXY_REQUEST, WEIR_NOT_IMPLEMENTED (a scheme), WEIR_DENIED (a port). */
+ * WEIR_NOT_A_PROXY_REQUEST, WEIR_NOT_IMPLEMENTED (a scheme or protocol), WEIR_DENIED (a port). */
 weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,
                        struct target *target);
 

@@ -12,9 +12,9 @@
 #include "core/base/log.h"
 #include "core/exchange/access_lines.h"
 #include "core/exchange/exchange.h"
-#include "core/plugins/registry.h"
 #include "core/upstream/pool.h"
 #include "tests/fuzz/exchange_protocol.h"
+#include "tests/registry_of.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -473,6 +473,7 @@ static void unused(struct snapshot_use *use)
 }
 
 static struct filter_chain chain;
+static struct registry *plugins;
 
 /* What holds for all plays. */
 static const struct access_format *prepare(void)
@@ -483,8 +484,7 @@ static const struct access_format *prepare(void)
     static uint64_t first_block[64];
     struct access_mistake mistake;
     log_set_level(LOG_ERROR);
-    registry_add_protocol(&http);
-    registry_add_protocol(&raw);
+    plugins = registry_of((const weir_protocol *const[]){&http, &raw}, 2);
     filter_chain_build(&chain, uses, 1);
     exchange_start();
     arena_init(&arena, first_block, sizeof first_block);
@@ -498,6 +498,7 @@ static void set_stage(uint32_t settings)
         format = prepare();
     play = (struct play){.now_ms = 1000000};
     play.snapshot = (struct snapshot){
+        .registry = plugins,
         .access_log = {.on = true, .sample = 1, .compiled = format},
         .timeouts = {.connect = 40000,
                      .response_head = 5000,

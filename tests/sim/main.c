@@ -122,7 +122,8 @@ static void *simulate(void *user)
     log_configure(&snapshot, &arena);
     address_parse(string_of(proxy_address), &proxy);
     log_set_level(snapshot.log_level);
-    registry_load_builtins(host_table("simulated"));
+    registry_start(host_table("simulated"));
+    snapshot.registry = registry_new(NULL);
     exchange_start();
     struct worker *worker = worker_new(&use, 0);
     log_open(worker);
@@ -139,7 +140,8 @@ static void *simulate(void *user)
     worker_free(worker);
     arena_deinit(&arena);
     arena_pool_deinit();
-    registry_clear();
+    registry_free(snapshot.registry);
+    registry_end();
     clients_free();
     account_deinit();
     events_deinit();

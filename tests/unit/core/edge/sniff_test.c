@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/plugins/registry.h"
+#include "tests/registry_of.h"
 
 static bool was_told_the_end;
 
@@ -61,27 +61,42 @@ PROTOCOL(server_only, server, sniff_everything);
 PROTOCOL(without_sniff, client, NULL);
 PROTOCOL(undecided, client, sniff_undecided);
 
+static struct registry *registry;
+
+static void register_all(const weir_protocol *const *protocols)
+{
+    uint32_t count = 0;
+    while (protocols[count])
+        count++;
+    registry_free(registry);
+    registry = registry_of(protocols, count);
+}
+#define REGISTER(...) register_all((const weir_protocol *const[]){__VA_ARGS__, NULL})
+
 static int set_up(void **state)
 {
-    registry_clear();
-    registry_add_protocol(&server_only);
-    registry_add_protocol(&without_sniff);
-    registry_add_protocol(&one);
-    registry_add_protocol(&only);
+    REGISTER(&server_only, &without_sniff, &one, &only);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    registry_free(registry);
+    registry = NULL;
     return 0;
 }
 
 static void decided(const char *bytes, bool end, const weir_protocol *expected)
 {
     const weir_protocol *protocol = NULL;
-    assert_true(sniff((const uint8_t *)bytes, strlen(bytes), end, &protocol));
-    assert_ptr_equal(protocol, expected);
+    assert_true(sniff(registry, (const uint8_t *)bytes, strlen(bytes), end, &protocol));
+    assert_ptr_equal(protocol, expected ? registry_protocol(registry, expected->name) : NULL);
 }
 
 static void undecided_yet(const char *bytes)
 {
     const weir_protocol *protocol;
-    assert_false(sniff((const uint8_t *)bytes, strlen(bytes), false, &protocol));
+    assert_false(sniff(registry, (const uint8_t *)bytes, strlen(bytes), false, &protocol));
     assert_false(was_told_the_end);
 }
 
@@ -111,13 +126,9 @@ static void the_first_takes_what_nobody_claims(void **state)
 
 static void the_order_of_registration_decides(void **state)
 {
-    registry_clear();
-    registry_add_protocol(&only);
-    registry_add_protocol(&one);
+    REGISTER(&only, &one);
     decided("x", false, &only);
-    registry_clear();
-    registry_add_protocol(&undecided);
-    registry_add_protocol(&one);
+    REGISTER(&undecided, &one);
     decided("one", false, &one); /* a claim counts at once */
 }
 
@@ -126,8 +137,7 @@ static void it_ends_some_time(void **state)
 {
     char bytes[257];
     memset(bytes, 'x', sizeof bytes);
-    registry_clear();
-    registry_add_protocol(&undecided);
+    REGISTER(&undecided);
     bytes[255] = 0;
     undecided_yet(bytes);
     bytes[255] = 'x';
@@ -138,13 +148,11 @@ static void it_ends_some_time(void **state)
 
 static void nobody_is_there(void **state)
 {
-    registry_clear();
-    registry_add_protocol(&server_only);
-    registry_add_protocol(&without_sniff);
+    REGISTER(&server_only, &without_sniff);
     decided("one", false, NULL);
 }
 
-#define TEST(function) cmocka_unit_test_setup(function, set_up)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {

@@ -1,0 +1,42 @@
+/* core/base/breadcrumb.h - which plugin this thread is in, for whoever finds it dead
+ *
+ * Whoever calls a function of a plugin leaves a breadcrumb before and takes it away afterwards: a
+ * few plain stores. When a fatal signal comes meanwhile, one line on standard error says whose code
+ * it was, "fatal signal 11 in plugin acme.trace, hook request, exchange 42"; then the signal does
+ * what it would have done: the core dump and the exit status are the same. */
+#ifndef CORE_BASE_BREADCRUMB_H
+#define CORE_BASE_BREADCRUMB_H
+
+#include <stdint.h>
+
+struct breadcrumb {
+    const char *plugin; /* NULL: none of a plugin's code runs */
+    const char *hook;   /* "request" */
+    uint64_t exchange;  /* its number; 0: it is about none */
+};
+
+extern _Thread_local struct breadcrumb breadcrumb;
+
+/* The texts must live until it is restored. Returns what was there, which is to be restored: a
+ * plugin's code may be called from within a plugin's. [any] */
+static inline struct breadcrumb breadcrumb_leave(const char *plugin, const char *hook,
+                                                 uint64_t exchange)
+{
+    struct breadcrumb before = breadcrumb;
+    breadcrumb = (struct breadcrumb){plugin, hook, exchange};
+    return before;
+}
+
+static inline void breadcrumb_restore(struct breadcrumb before)
+{
+    breadcrumb = before;
+}
+
+/* [main] Once, before other threads: watches for fatal signals. Does nothing in builds with a
+ * sanitizer, which watches itself. */
+void breadcrumb_watch(void);
+/* [any] In each thread that runs plugins: a stack of its own for that signal, so that one that ran
+ * out of stack is told of too. */
+void breadcrumb_watch_thread(void);
+
+#endif
