@@ -18,6 +18,7 @@ struct loop;         /* core/io */
 struct turn;         /* core/io */
 struct wheel;        /* core/io */
 struct dns;          /* core/io */
+struct owners;       /* core/io */
 struct pool;         /* core/upstream */
 struct edge;         /* core/edge */
 struct exchange;     /* core/exchange */
@@ -32,11 +33,17 @@ struct worker {
     struct turn *turn;
     struct wheel *wheel;
     struct dns *dns;
+    struct owners *owners; /* what plugins wait for */
     struct pool *pool;
     struct edge *edge;
     struct access_lines *access_lines; /* NULL: nobody takes lines of the access log */
     struct link connections;           /* all open ones, both sides */
     struct metrics metrics;
 };
+
+/* The one whose loop this thread runs; NULL: none. */
+extern _Thread_local struct worker *worker_current;
+/* Whether this is the main thread, which says so when it starts. */
+extern _Thread_local bool thread_is_main;
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/base/breadcrumb.h"
+#include "core/base/worker.h"
 #include "core/host/host.h"
 #include "core/plugins/registry.h"
 #include "core/process/config.h"
@@ -84,6 +85,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "weir: %s\n", mistake);
         return EXIT_USAGE;
     }
+    thread_is_main = true;
     breadcrumb_watch();
     registry_start(host_table(WEIR_VERSION));
     int status = execute(&options);

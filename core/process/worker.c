@@ -9,6 +9,7 @@
 #include "core/exchange/exchange.h"
 #include "core/io/dns.h"
 #include "core/io/loop.h"
+#include "core/io/owner.h"
 #include "core/upstream/pool.h"
 
 /* How often a draining worker looks whether it is done. */
@@ -28,6 +29,7 @@ static void look(struct wheel_entry *entry)
         wheel_set(worker->wheel, entry, loop_now_ms(worker->loop) + DRAIN_LOOK_MS);
         return;
     }
+    owners_stop(worker);
     dns_free(worker->dns);
     worker->dns = NULL;
     loop_stop(worker->loop);
@@ -48,6 +50,7 @@ struct worker *worker_new(struct snapshot_use *use, uint32_t index)
     worker->wheel = loop_wheel(loop);
     worker->dns = dns_new(loop);
     worker->pool = pool_new();
+    owners_new(worker);
     edge_new(worker);
     link_init(&worker->connections);
     wheel_entry_init(&object->look, look);
@@ -56,11 +59,14 @@ struct worker *worker_new(struct snapshot_use *use, uint32_t index)
 
 void worker_run(struct worker *worker)
 {
+    worker_current = worker;
     loop_run(worker->loop);
     access_lines_flush(worker->access_lines);
     pool_free(worker->pool);
     edge_free(worker);
     snapshot_drop(worker->use);
+    owners_free(worker);
+    worker_current = NULL;
     buffer_pool_deinit();
     arena_pool_deinit();
 }
