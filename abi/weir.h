@@ -129,7 +129,8 @@ typedef struct weir_head {
     uint32_t kind;       /* WEIR_REQUEST .. */
     uint32_t flags;      /* WEIR_END: no body follows */
     uint32_t status;     /* of a response, 100..599; 0 in requests */
-    weir_string version; /* how it came: "1.1", "1.0", "2", "3" (for Via) */
+    weir_string version; /* how it came: "1.1", "1.0", "2", "3" of HTTP, and with its name that of
+                            anything else: "SOCKS/5" (for Via) */
     weir_string method;
     weir_string scheme;    /* lower case; empty: the request had no absolute target */
     weir_string authority; /* host or host:port as sent; of an origin-form request: Host */
@@ -140,7 +141,8 @@ typedef struct weir_head {
                               has no WEIR_END: what follows depends on the answer */
     const weir_field *fields;
     uint32_t count;
-    weir_result error;      /* of a WEIR_MALFORMED_REQUEST */
+    weir_result error;      /* of a WEIR_MALFORMED_REQUEST what is wrong with it; of a response
+                               that weir made itself why it failed; else WEIR_OK */
     int64_t content_length; /* -1: unknown */
     weir_string block;      /* when every string above lies in one run of bytes or is static:
                                that run. Lets the host copy the head in one piece; may be empty */

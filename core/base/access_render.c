@@ -184,7 +184,9 @@ static char *put_request_line(struct room *room, char *at, const weir_head *head
         return at;
     at = put(room, put(room, at, head->method), WEIR_STRING(" "));
     at = put_target(room, at, head);
-    return put(room, put(room, at, WEIR_STRING(" HTTP/")), head->version);
+    bool named = head->version.length && memchr(head->version.bytes, '/', head->version.length);
+    at = put(room, at, named ? WEIR_STRING(" ") : WEIR_STRING(" HTTP/"));
+    return put(room, at, head->version);
 }
 
 /* All of that name, as one list. */

@@ -213,6 +213,7 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     if (!entry->status)
         entry = &internal;
     head->view.status = entry->status;
+    head->view.error = cause;
     bool doubtful = entry->status == 400 || entry->status == 408 || entry->status == 413;
     if (doubtful) /* where such a request ends is not believed, or not waited for */
         head->view.flags = WEIR_LAST;

@@ -236,6 +236,8 @@ static void targets(void **state)
     head.path = (weir_string){"", 0};
     head.method = WEIR_STRING("CONNECT");
     renders("\"{request_line}\"", &record, "\"CONNECT example.test:8080 HTTP/1.1\"");
+    head.version = WEIR_STRING("SOCKS/5");
+    renders("\"{request_line}\"", &record, "\"CONNECT example.test:8080 SOCKS/5\"");
 }
 
 static void text_of_templates(void **state)

@@ -120,6 +120,7 @@ static void every_cause_has_its_answer(void **state)
         set_up(state);
         reply_for_cause(&channel, answers[i].cause, WEIR_STRING("weir-7"), NULL);
         is_answered(answers[i].status, answers[i].reason);
+        assert_int_equal(channel.head->view.error, answers[i].cause);
         strcat(expected, answers[i].error);
         assert_true(string_equal(value_of("Proxy-Status"), string_of(expected)));
         assert_true(string_equal(value_of("Content-Type"), WEIR_STRING("text/plain")));
