@@ -30,7 +30,11 @@ struct listener_config {
     bool open;                          /* said to be meant so, where anybody can connect */
     bool v6only;                        /* of an IPv6 address: no IPv4 clients */
     uint32_t mode;                      /* of a unix socket's file */
-    const struct filter_chain *chain;   /* of all listeners' filters, then its own */
+    char **protocol_names;              /* of those below */
+    uint32_t protocol_count;
+    const weir_protocol *const *protocols; /* that clients may speak, ended by NULL; NULL: what is
+                                              built in */
+    const struct filter_chain *chain;      /* of all listeners' filters, then its own */
 };
 
 struct timeouts { /* milliseconds, 0 = none */

@@ -1,7 +1,8 @@
 /* core/edge/listener.c - where clients come in: accept, choose the protocol, start it
  *
- * The first bytes choose among the protocols that have a client's side, in the order in which they
- * registered; when none of them wants the bytes the first gets them, so that the client is told. */
+ * The first bytes choose among the protocols that the listener names (those built in, when it names
+ * none), in that order; when none of them wants the bytes the first gets them, so that the client
+ * is told. */
 #include "core/edge/listener.h"
 
 #include <assert.h>
@@ -16,6 +17,7 @@
 #include "core/edge/sniff.h"
 #include "core/io/listen.h"
 #include "core/io/loop.h"
+#include "core/plugins/registry.h"
 
 enum {
     LAST_WORD_MS = 100 /* for who came before weir was told to stop: a request may be on its way */
@@ -113,6 +115,14 @@ static void keep(struct guest *guest, const weir_slice *slice)
     guest->first = all;
 }
 
+/* What the clients of that place may speak. */
+static const weir_protocol *const *protocols_of(const struct entrance *entrance)
+{
+    if (entrance->config && entrance->config->protocols)
+        return entrance->config->protocols;
+    return registry_standard_protocols(entrance->terms.use->snapshot->registry);
+}
+
 static void on_data(void *user, uint64_t stream, const weir_slice *slice)
 {
     struct guest *guest = user;
@@ -123,12 +133,12 @@ static void on_data(void *user, uint64_t stream, const weir_slice *slice)
         keep(guest, slice);
         slice = &guest->first;
     }
-    const struct registry *plugins = guest->entrance->edge->worker->snapshot->registry;
-    bool decided = sniff(plugins, slice->bytes, slice->length, false, &protocol);
+    bool decided =
+        sniff(protocols_of(guest->entrance), slice->bytes, slice->length, false, &protocol);
     if (decided && protocol)
         become_connection(guest, protocol, slice);
     else if (decided)
-        guest_close(guest); /* no plugin has a protocol for clients */
+        guest_close(guest); /* there is no protocol for clients */
     else if (!guest->first.length)
         keep(guest, slice);
 }

@@ -6,11 +6,9 @@
 
 #include "abi/protocol.h"
 
-struct registry;
-
-/* True when it is decided: *protocol is the one that claims the bytes, or the first registered one
- * with a client's side when none does; NULL: no plugin has one. False: more bytes are needed. */
-bool sniff(const struct registry *registry, const uint8_t *bytes, size_t count, bool end,
+/* True when it is decided: *protocol is the one of these (ended by NULL) that claims the bytes, or
+ * the first of them when none does; NULL: there is none. False: more bytes are needed. Pure. */
+bool sniff(const weir_protocol *const *protocols, const uint8_t *bytes, size_t count, bool end,
            const weir_protocol **protocol);
 
 #endif

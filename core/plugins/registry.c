@@ -14,6 +14,7 @@ struct registry {
     uint32_t count;
     const weir_protocol **protocols; /* of all of them */
     uint32_t protocol_count;
+    const weir_protocol **standard; /* ended by NULL */
 };
 
 static struct plugin *builtin;
@@ -49,12 +50,24 @@ static void append(struct registry *registry, struct plugin *plugin)
     }
 }
 
+static const weir_protocol **client_protocols(const struct registry *registry)
+{
+    uint32_t count = 0;
+    const weir_protocol **found =
+        memory_zeroed((registry->protocol_count + 1) * sizeof(weir_protocol *));
+    for (uint32_t i = 0; i < registry->protocol_count; i++)
+        if (registry->protocols[i]->client)
+            found[count++] = registry->protocols[i];
+    return found;
+}
+
 struct registry *registry_new(const char *directory)
 {
     struct registry *registry = memory_zeroed(sizeof *registry);
     registry->directory = directory ? memory_copy_string(string_of(directory)) : NULL;
     if (builtin)
         append(registry, builtin);
+    registry->standard = client_protocols(registry);
     return registry;
 }
 
@@ -66,6 +79,7 @@ void registry_free(struct registry *registry)
         plugin_release(registry->plugins[--registry->count]);
     memory_free(registry->plugins);
     memory_free(registry->protocols);
+    memory_free(registry->standard);
     memory_free(registry->directory);
     memory_free(registry);
 }
@@ -117,6 +131,14 @@ bool registry_load(struct registry *registry, const char *path_or_name,
     return added;
 }
 
+/* The plugin that came last does not have what it was loaded for. */
+static void has_none(const struct registry *registry, const char *kind,
+                     char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    snprintf(mistake, PLUGIN_MISTAKE_BYTES, "%s is a plugin, but has no %s of that name",
+             registry->plugins[registry->count - 1]->path, kind);
+}
+
 const struct plugin_filter *registry_need_filter(struct registry *registry, const char *name,
                                                  char mistake[PLUGIN_MISTAKE_BYTES])
 {
@@ -125,9 +147,20 @@ const struct plugin_filter *registry_need_filter(struct registry *registry, cons
         return filter;
     filter = registry_filter(registry, name);
     if (!filter)
-        snprintf(mistake, PLUGIN_MISTAKE_BYTES, "%s is a plugin, but has no filter of that name",
-                 registry->plugins[registry->count - 1]->path);
+        has_none(registry, "filter", mistake);
     return filter;
+}
+
+const weir_protocol *registry_need_protocol(struct registry *registry, const char *name,
+                                            char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    const weir_protocol *protocol = registry_protocol(registry, name);
+    if (protocol || !registry_load(registry, name, mistake))
+        return protocol;
+    protocol = registry_protocol(registry, name);
+    if (!protocol)
+        has_none(registry, "protocol", mistake);
+    return protocol;
 }
 
 /* --- who has what */
@@ -153,6 +186,11 @@ const weir_protocol *registry_protocol(const struct registry *registry, const ch
         if (!strcmp(registry->protocols[i]->name, name))
             return registry->protocols[i];
     return NULL;
+}
+
+const weir_protocol *const *registry_standard_protocols(const struct registry *registry)
+{
+    return registry->standard;
 }
 
 const weir_protocol *registry_protocol_at(const struct registry *registry, uint32_t index)

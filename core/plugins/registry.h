@@ -36,8 +36,15 @@ bool registry_load(struct registry *registry, const char *path_or_name,
 const struct plugin_filter *registry_need_filter(struct registry *registry, const char *name,
                                                  char mistake[PLUGIN_MISTAKE_BYTES]);
 
+/* [main] Likewise a protocol. */
+const weir_protocol *registry_need_protocol(struct registry *registry, const char *name,
+                                            char mistake[PLUGIN_MISTAKE_BYTES]);
+
 const struct plugin_filter *registry_filter(const struct registry *registry, const char *name);
 const weir_protocol *registry_protocol(const struct registry *registry, const char *name);
+/* What clients may speak where nothing else is said: what is built in and has a client's side.
+ * Ended by NULL, as long as the registry. */
+const weir_protocol *const *registry_standard_protocols(const struct registry *registry);
 /* In the order of plugins and of their registering; NULL: end. */
 const weir_protocol *registry_protocol_at(const struct registry *registry, uint32_t index);
 /* The path of whoever has registered that name; NULL: nobody. */

@@ -71,6 +71,16 @@ static void read_root(struct config *config, const struct tree_node *root,
         check_groups(&config->snapshot, root, errors);
 }
 
+static void find_protocols(struct config *config, const struct tree_node *root,
+                           struct config_errors *errors)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    if (root && root->kind == TREE_MAPPING)
+        config_find_protocols(snapshot->listeners, snapshot->listener_count,
+                              tree_child(root, "listen"), snapshot->registry, &config->arena,
+                              errors);
+}
+
 /* --- what is not in the file */
 
 static char *copy_text(struct arena *arena, const char *text)
@@ -193,6 +203,7 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
         read_root(config, root, options, errors);
     config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
     config->snapshot.registry = registry_new(NULL);
+    find_protocols(config, root, errors);
     complete(config, options, errors);
     if (!errors->count)
         return &config->snapshot;

@@ -11,6 +11,7 @@
 COUNT_FOLLOWS(struct snapshot, listeners, listener_count);
 COUNT_FOLLOWS(struct snapshot, upstreams, upstream_count);
 COUNT_FOLLOWS(struct upstream_group, servers, count);
+COUNT_FOLLOWS(struct listener_config, protocol_names, protocol_count);
 _Static_assert(offsetof(struct upstream_group, name) == 0, "the name of a map's item");
 _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 
@@ -67,6 +68,7 @@ TEXT(denied_type, "networks", .store = store_denied, .words = network_words);
 LIST(allowed_list_type, 1, 1024, allowed_type, sizeof(struct network_list *), .collects = true);
 LIST(denied_list_type, 0, 1024, denied_type, sizeof(struct network_list *), .collects = true);
 LIST(ports_list_type, 0, 64, ports_type, sizeof(struct port_set), .collects = true);
+LIST(protocols_type, 1, 16, name_type, sizeof(char *));
 LIST(servers_type, 1, 1024, server_address_type, sizeof(char *));
 
 /* --- keys */
@@ -97,6 +99,11 @@ static const struct schema_key listener_keys[] = {
      .offset = offsetof(struct listener_config, mode),
      .standard = "0660",
      .help = "The mode of a socket's file, which says who may connect."},
+    {.name = "protocols",
+     .type = &protocols_type,
+     .offset = offsetof(struct listener_config, protocol_names),
+     .help = "What clients may speak here: h1, or the protocol of a plugin, told apart by their "
+             "first bytes. Without it: h1."},
     {0},
 };
 const struct schema_type config_listener = {.kind = SCHEMA_SECTION, .keys = listener_keys};

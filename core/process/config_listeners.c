@@ -5,6 +5,7 @@
 
 #include "core/base/string.h"
 #include "core/io/address.h"
+#include "core/plugins/registry.h"
 #include "core/process/values.h"
 
 /* --- several listeners */
@@ -109,5 +110,62 @@ void config_check_listeners(const struct listener_config *listeners, uint32_t co
             check_keys(&listeners[i], item, errors);
         if (!open)
             check_guard(&listeners[i], item, errors);
+    }
+}
+
+/* --- what clients may speak */
+
+static bool names_it_before(const struct listener_config *listener, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (!strcmp(listener->protocol_names[i], listener->protocol_names[at]))
+            return true;
+    return false;
+}
+
+/* NULL: it is reported what is wrong with that name. */
+static const weir_protocol *find_protocol(const struct listener_config *listener, uint32_t at,
+                                          const struct tree_node *node, struct registry *registry,
+                                          struct config_errors *errors)
+{
+    char mistake[PLUGIN_MISTAKE_BYTES];
+    const char *name = listener->protocol_names[at];
+    if (!name)
+        return NULL; /* reported */
+    if (names_it_before(listener, at)) {
+        tree_mistake(errors, node, "%s is listed twice; remove one", name);
+        return NULL;
+    }
+    const weir_protocol *protocol = registry_need_protocol(registry, name, mistake);
+    if (!protocol)
+        tree_mistake(errors, node, "%s", mistake);
+    else if (!protocol->client)
+        tree_mistake(errors, node, "%s is a protocol that clients do not speak", name);
+    return protocol && protocol->client ? protocol : NULL;
+}
+
+static void find_protocols(struct listener_config *listener, const struct tree_node *list,
+                           struct registry *registry, struct arena *arena,
+                           struct config_errors *errors)
+{
+    uint32_t count = listener->protocol_count, found = 0;
+    const weir_protocol **protocols = arena_allocate(arena, (count + 1) * sizeof *protocols);
+    const struct tree_node *node = list->first;
+    for (uint32_t i = 0; i < count && node; i++, node = node->next)
+        if ((protocols[found] = find_protocol(listener, i, node, registry, errors)))
+            found++;
+    protocols[found] = NULL;
+    listener->protocols = protocols;
+}
+
+void config_find_protocols(struct listener_config *listeners, uint32_t count,
+                           const struct tree_node *list, struct registry *registry,
+                           struct arena *arena, struct config_errors *errors)
+{
+    const struct tree_node *item = list ? list->first : NULL;
+    for (uint32_t i = 0; i < count && item; i++, item = item->next) {
+        const struct tree_node *names = tree_child(item, "protocols");
+        if (names && listeners[i].protocol_count)
+            find_protocols(&listeners[i], names, registry, arena, errors);
     }
 }

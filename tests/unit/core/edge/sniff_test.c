@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include "tests/registry_of.h"
-
 static bool was_told_the_end;
 
 /* Claims what begins with these bytes. */
@@ -35,68 +33,53 @@ static int32_t sniff_only(const uint8_t *bytes, size_t count, uint32_t end)
     return begins_with("only", bytes, count, end);
 }
 
-static int32_t sniff_everything(const uint8_t *bytes, size_t count, uint32_t end)
-{
-    return WEIR_SNIFF_YES;
-}
-
 static int32_t sniff_undecided(const uint8_t *bytes, size_t count, uint32_t end)
 {
     was_told_the_end = end != 0;
     return WEIR_SNIFF_MORE;
 }
 
-#define PROTOCOL(name_, side, sniff_)                                                              \
+#define PROTOCOL(name_, sniff_)                                                                    \
     static const weir_connection_operations name_##_operations = {                                 \
         .size = sizeof name_##_operations, .sniff = sniff_};                                       \
     static const weir_protocol name_ = {.size = sizeof name_,                                      \
                                         .name = #name_,                                            \
                                         .connection = &name_##_operations,                         \
-                                        .side = &channels}
+                                        .client = &channels}
 
 static const weir_channel_operations channels = {.size = sizeof channels};
-PROTOCOL(one, client, sniff_one);
-PROTOCOL(only, client, sniff_only);
-PROTOCOL(server_only, server, sniff_everything);
-PROTOCOL(without_sniff, client, NULL);
-PROTOCOL(undecided, client, sniff_undecided);
+PROTOCOL(one, sniff_one);
+PROTOCOL(only, sniff_only);
+PROTOCOL(without_sniff, NULL);
+PROTOCOL(undecided, sniff_undecided);
 
-static struct registry *registry;
+static const weir_protocol *protocols[4];
 
-static void register_all(const weir_protocol *const *protocols)
+static void choose_from(const weir_protocol *const *list)
 {
     uint32_t count = 0;
-    while (protocols[count])
+    while ((protocols[count] = list[count]))
         count++;
-    registry_free(registry);
-    registry = registry_of(protocols, count);
 }
-#define REGISTER(...) register_all((const weir_protocol *const[]){__VA_ARGS__, NULL})
+#define CHOOSE_FROM(...) choose_from((const weir_protocol *const[]){__VA_ARGS__, NULL})
 
 static int set_up(void **state)
 {
-    REGISTER(&server_only, &without_sniff, &one, &only);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    registry_free(registry);
-    registry = NULL;
+    CHOOSE_FROM(&without_sniff, &one, &only);
     return 0;
 }
 
 static void decided(const char *bytes, bool end, const weir_protocol *expected)
 {
     const weir_protocol *protocol = NULL;
-    assert_true(sniff(registry, (const uint8_t *)bytes, strlen(bytes), end, &protocol));
-    assert_ptr_equal(protocol, expected ? registry_protocol(registry, expected->name) : NULL);
+    assert_true(sniff(protocols, (const uint8_t *)bytes, strlen(bytes), end, &protocol));
+    assert_ptr_equal(protocol, expected);
 }
 
 static void undecided_yet(const char *bytes)
 {
     const weir_protocol *protocol;
-    assert_false(sniff(registry, (const uint8_t *)bytes, strlen(bytes), false, &protocol));
+    assert_false(sniff(protocols, (const uint8_t *)bytes, strlen(bytes), false, &protocol));
     assert_false(was_told_the_end);
 }
 
@@ -124,11 +107,11 @@ static void the_first_takes_what_nobody_claims(void **state)
     decided("onl", true, &one);
 }
 
-static void the_order_of_registration_decides(void **state)
+static void their_order_decides(void **state)
 {
-    REGISTER(&only, &one);
+    CHOOSE_FROM(&only, &one);
     decided("x", false, &only);
-    REGISTER(&undecided, &one);
+    CHOOSE_FROM(&undecided, &one);
     decided("one", false, &one); /* a claim counts at once */
 }
 
@@ -137,7 +120,7 @@ static void it_ends_some_time(void **state)
 {
     char bytes[257];
     memset(bytes, 'x', sizeof bytes);
-    REGISTER(&undecided);
+    CHOOSE_FROM(&undecided);
     bytes[255] = 0;
     undecided_yet(bytes);
     bytes[255] = 'x';
@@ -148,11 +131,11 @@ static void it_ends_some_time(void **state)
 
 static void nobody_is_there(void **state)
 {
-    REGISTER(&server_only, &without_sniff);
+    CHOOSE_FROM(&without_sniff);
     decided("one", false, NULL);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup(function, set_up)
 
 int main(void)
 {
@@ -160,7 +143,7 @@ int main(void)
         TEST(whoever_claims_it_has_it),
         TEST(waits_while_somebody_might),
         TEST(the_first_takes_what_nobody_claims),
-        TEST(the_order_of_registration_decides),
+        TEST(their_order_decides),
         TEST(it_ends_some_time),
         TEST(nobody_is_there),
     };

@@ -16,6 +16,8 @@
 #include <regex.h>
 
 #include "core/base/string.h"
+#include "core/host/host.h"
+#include "core/plugins/registry.h"
 #include "core/process/config.h"
 #include "core/process/config_keys.h"
 #include "core/process/yaml.h"
@@ -220,6 +222,7 @@ static void test_what_weir_takes_is_allowed(void **state)
         "listen:\n  - address: 127.0.0.1:3128\n  - { address: \"[::]:1\", open: true, v6only: "
         "true }\n  - { address: 0.0.0.0:1, allow_clients: [ private, 192.0.2.1, 2001:db8::/32 ] }\n"
         "  - { address: unix:/run/weir.sock, mode: 0660 }\n  - { address: unix:/a, mode: '640' }\n",
+        "listen: [ { address: 127.0.0.1:1, protocols: [ h1 ] } ]\n",
         "upstream: { app: { servers: [ a:1, \"[::1]:2\" ], protocol: h1 } }\nfixed_upstream: app\n",
         "upstream: { 1: { servers: [ a:1 ] } }\nfixed_upstream: 1\n",
         "connect_ports: [ 443, 8000-8999, '22' ]\ndeny_addresses: [ loopback, metadata, ::1 ]\n",
@@ -356,6 +359,18 @@ static void test_the_published_one_is_this_one(void **state)
         fail_msg("docs/weir.schema.json is not what `weir schema` prints");
 }
 
+static int start(void **state)
+{
+    registry_start(host_table("test"));
+    return 0;
+}
+
+static int end(void **state)
+{
+    registry_end();
+    return 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -367,5 +382,5 @@ int main(void)
         TEST(test_defaults_are_allowed),
         TEST(test_the_published_one_is_this_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start, end);
 }

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "core/base/string.h"
+#include "core/host/host.h"
+#include "core/plugins/registry.h"
 
 static struct options options;
 static struct config_errors errors;
@@ -84,7 +86,8 @@ static const struct wrong wrong_files[] = {
     {"listen:\n  address: 127.0.0.1:1\n", 2, 3,
      "listen: must be a list, not keys and values; begin each entry with \"- \""},
     {"listen:\n  - 127.0.0.1:1\n", 2, 5,
-     "listen[0]: must be keys and values (address, allow_clients, open, v6only, mode), not a "
+     "listen[0]: must be keys and values (address, allow_clients, open, v6only, mode, protocols), "
+     "not a "
      "single "
      "value"},
     {"listen: [ { address: [ 127.0.0.1:1 ] } ]\n", 1, 22,
@@ -242,6 +245,14 @@ static const struct wrong wrong_files[] = {
      3, 16, "listen[1].address: overlaps with that of listen[0]; remove one"},
     {"listen:\n  - address: 127.0.0.1:1\n  - { address: 0.0.0.0:1, open: true }\n", 3, 16,
      "listen[1].address: overlaps with that of listen[0]; remove one"},
+    {"listen:\n  - { address: 127.0.0.1:1, protocols: [ h1, h1 ] }\n", 2, 46,
+     "listen[0].protocols[1]: h1 is listed twice; remove one"},
+    {"listen:\n  - address: 127.0.0.1:1\n    protocols: [ h1, raw ]\n", 3, 22,
+     "listen[0].protocols[1]: raw is a protocol that clients do not speak"},
+    {"listen:\n  - address: 127.0.0.1:1\n    protocols: []\n", 3, 16,
+     "listen[0].protocols: has 0 entries; it must have 1 to 16"},
+    {"listen:\n  - address: 127.0.0.1:1\n    protocols: [ a/b ]\n", 3, 18,
+     "listen[0].protocols[0]: \"a/b\" is not a name of 1 to 64 letters, digits, - and _"},
     /* logs, answers and operation */
     {"log: { access: json }\n", 1, 16,
      "log.access: must be keys and values (format, file, sample), not a single value"},
@@ -293,7 +304,8 @@ static const struct wrong wrong_files[] = {
     {"include: [ a.yaml ]\n", 1, 10, "include: must be a single value, not a list"},
     {"include:\n", 1, 1, "include: has no value; give it one or leave it out"},
     {"listen:\n  - address: 127.0.0.1:1\n    include: a.yaml\n", 3, 5,
-     "listen[0].include: unknown key; known here: address, allow_clients, open, v6only, mode"},
+     "listen[0].include: unknown key; known here: address, allow_clients, open, v6only, mode, "
+     "protocols"},
     /* addresses and names */
     {"listen:\n  - address: 127.0.0.1\n", 2, 14,
      "listen[0].address: \"127.0.0.1\" has no port; write for example 127.0.0.1:3128"},
@@ -441,6 +453,18 @@ static void test_hostile_texts_in_messages_are_cut(void **state)
     assert_non_null(strstr(errors.list[1].text, "unknown key"));
 }
 
+static int start(void **state)
+{
+    registry_start(host_table("test"));
+    return 0;
+}
+
+static int end(void **state)
+{
+    registry_end();
+    return 0;
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, clean)
 
 int main(void)
@@ -452,5 +476,5 @@ int main(void)
         TEST(test_a_file_that_is_not_there),
         TEST(test_hostile_texts_in_messages_are_cut),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start, end);
 }

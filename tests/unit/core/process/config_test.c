@@ -15,6 +15,8 @@
 
 #include "core/base/log.h"
 #include "core/base/string.h"
+#include "core/host/host.h"
+#include "core/plugins/registry.h"
 #include "core/io/network.h"
 
 static struct options options;
@@ -174,6 +176,20 @@ static void test_who_may_use_a_listener(void **state)
     assert_null(listeners[2].allow_clients);
     assert_string_equal(listeners[3].address, "unix:/run/weir.sock");
     assert_int_equal(listeners[3].mode, 0600);
+}
+
+static void test_what_clients_may_speak(void **state)
+{
+    const struct snapshot *made =
+        read_right("listen:\n  - { address: 127.0.0.1:1, protocols: [ h1 ] }\n"
+                   "  - { address: 127.0.0.1:2 }\n");
+    const struct listener_config *listeners = made->listeners;
+    assert_string_equal(listeners[0].protocols[0]->name, "h1");
+    assert_null(listeners[0].protocols[1]);
+    assert_null(listeners[1].protocols);
+    const weir_protocol *const *standard = registry_standard_protocols(made->registry);
+    assert_string_equal(standard[0]->name, "h1");
+    assert_null(standard[1]); /* of what is built in, no client speaks more */
 }
 
 static void test_where_requests_may_go(void **state)
@@ -483,6 +499,18 @@ static void test_via_name_is_one_token_and_stays(void **state)
     assert_string_equal(read_right("workers: 1\n")->via_name, first);
 }
 
+static int start(void **state)
+{
+    registry_start(host_table("test"));
+    return 0;
+}
+
+static int end(void **state)
+{
+    registry_end();
+    return 0;
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, clean)
 
 int main(void)
@@ -492,6 +520,7 @@ int main(void)
         TEST(test_a_file_that_says_nothing),
         TEST(test_every_key),
         TEST(test_who_may_use_a_listener),
+        TEST(test_what_clients_may_speak),
         TEST(test_where_requests_may_go),
         TEST(test_long_lists),
         TEST(test_limits_and_operation),
@@ -513,5 +542,5 @@ int main(void)
         TEST(test_auto_is_the_cpus_this_process_may_use),
         TEST(test_via_name_is_one_token_and_stays),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start, end);
 }
