@@ -194,7 +194,10 @@ enum {
     WEIR_INTERIM_HEAD = 4 /* inside interim() */
 };
 
-/* Parts of heads that set_part() changes; they are read from the head. */
+/* Parts of heads that set_part() changes; they are read from the head. What says how a message or
+ * its answer is framed stays: nothing becomes a HEAD or CONNECT, and they become nothing else; of a
+ * tunnel only the authority changes. Until the route is chosen the authority is where the request
+ * goes; Host follows it. */
 enum { WEIR_METHOD = 1, WEIR_SCHEME = 2, WEIR_AUTHORITY = 3, WEIR_PATH = 4 };
 
 /* Facts that text() tells. Empty when there is none (yet). */
@@ -207,10 +210,11 @@ enum {
     WEIR_UPSTREAM = 6, /* likewise */
     WEIR_USER = 7,
     WEIR_ANSWERED_BY = 8, /* the response: "server", "weir", or the filter's name */
-    WEIR_CAUSE = 9        /* why it ended, as in the access log: "ok", "dns_error" */
+    WEIR_CAUSE = 9,       /* why it ended, as in the access log: "ok", "dns_error" */
+    WEIR_IDENTITY = 10    /* of the exchange, as in the access log: "0-42" */
 };
 
-/* Numbers that number() tells. */
+/* Numbers that number() tells; 0 when there is none (yet). */
 enum {
     WEIR_STATUS = 1, /* of the response */
     WEIR_EXCHANGE_NUMBER = 2,
@@ -244,19 +248,26 @@ typedef struct weir_filter_host {
     weir_result (*field_at)(weir_exchange *exchange, uint32_t which, uint32_t index,
                             weir_field *field);
     /* Names and values are copied. set() replaces the first of that name, in its place, and removes
-     * the others. WEIR_INVALID: CR, LF, NUL, a name that is no token, or one about framing or of
-     * the connection, which are the host's; WEIR_WRONG_PHASE: it has left; WEIR_TOO_MUCH. */
+     * the others. WEIR_INVALID: a control character, a name that is no token, or one about framing
+     * or of the connection, which are the host's (Host, Expect and Trailer too), or in trailers one
+     * that RFC 9110 6.5.1 keeps out of them; WEIR_WRONG_PHASE: it has left; WEIR_TOO_MUCH: a head
+     * has 256 fields, or got 64 KiB from filters. A message that came without trailers gets them:
+     * those of a response once there is its head. They are dropped where the peer's protocol has no
+     * place for them. */
     weir_result (*set_field)(weir_exchange *exchange, uint32_t which, weir_string name,
                              weir_string value);
     weir_result (*add_field)(weir_exchange *exchange, uint32_t which, weir_string name,
                              weir_string value);
     weir_result (*remove_field)(weir_exchange *exchange, uint32_t which, weir_string name);
     weir_result (*set_part)(weir_exchange *exchange, uint32_t part, weir_string value);
+    /* 200..599, but none that has a body where it had none or the other way round (204, 304), and
+     * none that opens or closes a tunnel. */
     weir_result (*set_status)(weir_exchange *exchange, uint32_t status);
-    /* --- facts; borrowed until the hook returns */
+    /* --- facts; borrowed until the hook returns. WEIR_UNSUPPORTED: no such fact. */
     weir_result (*text)(weir_exchange *exchange, uint32_t what, weir_string *value);
     weir_result (*number)(weir_exchange *exchange, uint32_t what, int64_t *value);
-    /* Variables of the exchange, for other filters, scripts and the access log. Copied. */
+    /* Variables of the exchange, for other filters, scripts and the access log. Copied; names are
+     * tokens, values any bytes. At most 64, of 16 KiB together: WEIR_TOO_MUCH. */
     weir_result (*variable)(weir_exchange *exchange, weir_string name, weir_string *value);
     weir_result (*set_variable)(weir_exchange *exchange, weir_string name, weir_string value);
     weir_result (*set_user)(weir_exchange *exchange, weir_string user); /* in authenticate or its

@@ -144,17 +144,6 @@ static bool compile_text(struct compiler *compiler)
     return true;
 }
 
-static bool is_token(weir_string text)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < text.length; i++) {
-        char c = character_lower(text.bytes[i]);
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && (!c || !strchr(others, c)))
-            return false;
-    }
-    return text.length > 0;
-}
-
 static bool is_secret(weir_string name)
 {
     return string_equal_nocase(name, WEIR_STRING("Authorization")) ||
@@ -170,20 +159,31 @@ static bool compile_head_field(struct compiler *compiler, weir_string name, size
                                enum access_kind kind)
 {
     weir_string of_head = {name.bytes + prefix, name.length - prefix};
-    if (!is_token(of_head))
+    if (!string_is_token(of_head))
         return wrong(compiler, name, "does not name a field that a head can have");
     if (is_secret(of_head))
         return wrong(compiler, name, "is a secret; {user} is who it belongs to");
     return add_part(compiler, kind, 0, of_head);
 }
 
+static bool compile_variable(struct compiler *compiler, weir_string name, size_t prefix)
+{
+    weir_string of_exchange = {name.bytes + prefix, name.length - prefix};
+    if (!string_is_token(of_exchange) || of_exchange.length > VARIABLE_NAME_BYTES)
+        return wrong(compiler, name, "does not name a variable that an exchange can have");
+    return add_part(compiler, ACCESS_VARIABLE, 0, of_exchange);
+}
+
 static bool compile_name(struct compiler *compiler, weir_string name)
 {
     static const weir_string request = WEIR_STRING("request:"), response = WEIR_STRING("response:");
+    static const weir_string variable = WEIR_STRING("variable:");
     if (begins(name, request))
         return compile_head_field(compiler, name, request.length, ACCESS_REQUEST_FIELD);
     if (begins(name, response))
         return compile_head_field(compiler, name, response.length, ACCESS_RESPONSE_FIELD);
+    if (begins(name, variable))
+        return compile_variable(compiler, name, variable.length);
     for (uint32_t i = 0; i < NAMES; i++)
         if (string_equal(name, string_of(names[i].name)))
             return add_part(compiler, names[i].kind, names[i].offset, (weir_string){"", 0});

@@ -33,7 +33,7 @@ struct access_mistake {
 const struct access_format *access_format_compile(weir_string text, struct arena *arena,
                                                   struct access_mistake *mistake);
 /* The words of that kind, NULL behind the last. Beside the fields that have a name there are those
- * of heads, {request:NAME} and {response:NAME}. */
+ * of heads, {request:NAME} and {response:NAME}, and {variable:NAME}. */
 const char *access_known_word(enum access_meant meant, uint32_t index);
 
 /* What one thread remembers of the clock, so that no calendar is asked for every line. Zeroed to

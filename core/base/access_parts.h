@@ -21,7 +21,8 @@ enum access_kind {
     ACCESS_REQUEST_LINE,
     ACCESS_BY,
     ACCESS_REQUEST_FIELD,
-    ACCESS_RESPONSE_FIELD
+    ACCESS_RESPONSE_FIELD,
+    ACCESS_VARIABLE
 };
 
 enum {
@@ -39,7 +40,7 @@ struct access_part {
     enum escape_style style;
     uint32_t offset;  /* in the record, of ACCESS_OF_REQUEST in the head */
     uint32_t behind;  /* bytes that what follows takes at least */
-    weir_string name; /* of a head's field */
+    weir_string name; /* of a head's field, or a variable */
     weir_string before;
 };
 

@@ -205,6 +205,14 @@ static char *put_head_field(struct room *room, char *at, const weir_head *head, 
     return at;
 }
 
+static char *put_variable(struct room *room, char *at, const struct access_record *record,
+                          weir_string name)
+{
+    const struct variable *variable =
+        record->variables ? variable_find(record->variables, name) : NULL;
+    return variable ? put(room, at, variable->value) : at;
+}
+
 static char *put_by(struct room *room, char *at, const struct access_record *record)
 {
     switch (record->by) {
@@ -241,6 +249,8 @@ static char *put_text(struct room *room, char *at, const struct access_part *par
         return put_head_field(room, at, record->request, part->name);
     case ACCESS_RESPONSE_FIELD:
         return put_head_field(room, at, record->response, part->name);
+    case ACCESS_VARIABLE:
+        return put_variable(room, at, record, part->name);
     default:
         return put(room, at, string_at(record, part->offset));
     }

@@ -18,6 +18,27 @@ bool string_equal_nocase(weir_string a, weir_string b)
     return true;
 }
 
+bool string_is_token(weir_string string)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < string.length; i++) {
+        char c = character_lower(string.bytes[i]);
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && (!c || !strchr(others, c)))
+            return false;
+    }
+    return string.length > 0;
+}
+
+bool string_is_field_value(weir_string string)
+{
+    for (size_t i = 0; i < string.length; i++) {
+        uint8_t c = (uint8_t)string.bytes[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
 bool string_to_number(weir_string string, uint64_t most, uint64_t *number)
 {
     uint64_t value = 0;

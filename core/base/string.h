@@ -24,6 +24,11 @@ static inline weir_string string_of(const char *text)
 bool string_equal_nocase(weir_string a, weir_string b);
 char character_lower(char c);
 
+/* RFC 9110 5.6.2: what names of fields and methods are made of; not empty. */
+bool string_is_token(weir_string string);
+/* RFC 9110 5.5: what a field's value may hold: anything but control characters other than tabs. */
+bool string_is_field_value(weir_string string);
+
 /* Plain decimal digits only, at least one, at most `most`. */
 bool string_to_number(weir_string string, uint64_t most, uint64_t *number);
 

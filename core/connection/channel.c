@@ -49,8 +49,13 @@ void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint
 
 void channel_deliver_trailers(struct channel *channel, const weir_field *fields, uint32_t count)
 {
+    struct head *before = channel->trailers;
     channel->trailers = head_copy(
         channel->arena, &(weir_head){.size = sizeof(weir_head), .fields = fields, .count = count});
+    for (uint32_t i = 0; before && i < before->count; i++)
+        head_append(channel->trailers, before->fields[i].name, before->fields[i].value);
+    if (before)
+        channel->trailers->added = before->added;
     channel->incoming_ended = true;
     mark_owner(channel);
 }

@@ -52,6 +52,7 @@ void channel_init(struct channel *channel, struct turn *turn, struct mark *owner
 void channel_deliver_head(struct channel *channel, const weir_head *head);
 void channel_deliver_interim(struct channel *channel, const weir_head *head);
 void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint32_t flags);
+/* Behind them stay those that a filter made before. */
 void channel_deliver_trailers(struct channel *channel, const weir_field *fields, uint32_t count);
 void channel_deliver_error(struct channel *channel, weir_result why);
 void channel_granted(struct channel *channel, size_t bytes);

@@ -19,7 +19,8 @@ struct snapshot_use;
  * turns. */
 struct connection_terms {
     const struct filter_chain *chain;
-    struct snapshot_use *use; /* what the chain is of */
+    struct snapshot_use *use; /* what the chain and the texts are of */
+    const char *listener;     /* as configured: "[::]:3128"; NULL: unknown */
 };
 
 struct connection {

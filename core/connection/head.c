@@ -112,6 +112,7 @@ static struct head *allocate(struct arena *arena, uint32_t capacity)
     head->capacity = capacity;
     head->arena = arena;
     head->next = NULL;
+    head->added = 0;
     return head;
 }
 
@@ -196,6 +197,7 @@ void head_append(struct head *head, weir_string name, weir_string value)
     reserve(head);
     head->fields[head->count] = (weir_field){name, value};
     head->ids[head->count] = (uint8_t)field_intern(name);
+    head->view.block = (weir_string){0};
     head->count++;
     sync_view(head);
 }
@@ -214,6 +216,7 @@ void head_prepend(struct head *head, weir_string name, weir_string value)
 void head_set_value(struct head *head, uint32_t index, weir_string value)
 {
     head->fields[index].value = value;
+    head->view.block = (weir_string){0};
 }
 
 void head_compact(struct head *head)

@@ -38,6 +38,7 @@ struct head {
     uint32_t count, capacity;
     struct arena *arena;
     struct head *next; /* interim heads waiting */
+    uint32_t added;    /* bytes that filters put there */
 };
 
 enum field_id field_intern(weir_string name);
@@ -46,7 +47,8 @@ bool head_is_event_stream(const struct head *head); /* a response of type text/e
 struct head *head_copy(struct arena *arena, const weir_head *head);
 /* Trailers and heads made by weir begin empty. */
 struct head *head_new(struct arena *arena);
-void head_append(struct head *head, weir_string name, weir_string value); /* borrowed bytes */
+/* Strings are borrowed; the head is no single block of bytes any more. */
+void head_append(struct head *head, weir_string name, weir_string value);
 void head_prepend(struct head *head, weir_string name, weir_string value);
 
 /* The next field with that id from index `from` on; -1: none. */

@@ -13,24 +13,23 @@
 
 void access_note_begin(struct exchange *x, const struct connection *connection)
 {
-    x->access = arena_allocate(&x->arena, sizeof *x->access);
-    x->access->number = metric_read(&x->worker->metrics, METRIC_EXCHANGES);
-    x->access->client = connection->carrier->facts.peer;
-    address_unmap(&x->access->client);
-    x->access->server.any.sa_family = AF_UNSPEC;
-    x->access->sent_us = x->access->answered_us = 0;
+    struct exchange_notes *notes = notes_of(x);
+    notes->number = metric_read(&x->worker->metrics, METRIC_EXCHANGES);
+    notes->client = connection->carrier->facts.peer;
+    address_unmap(&notes->client);
+    notes->listener = connection->terms ? connection->terms->listener : NULL;
 }
 
 void access_note_sent(struct exchange *x)
 {
-    x->access->server = x->server.connection->carrier->facts.peer;
-    x->access->sent_us = loop_now_us(x->worker->loop);
-    x->access->answered_us = 0;
+    x->notes->server = x->server.connection->carrier->facts.peer;
+    x->notes->sent_us = loop_now_us(x->worker->loop);
+    x->notes->answered_us = 0;
 }
 
 void access_note_answered(struct exchange *x)
 {
-    x->access->answered_us = loop_now_us(x->worker->loop);
+    x->notes->answered_us = loop_now_us(x->worker->loop);
 }
 
 /* --- at its end */
@@ -52,24 +51,9 @@ static uint64_t duration(uint64_t begin_us, uint64_t end_us)
     return end_us > begin_us ? end_us - begin_us : 1;
 }
 
-/* Without its port, which says nothing about who it is. */
-static weir_string client_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
+static void write_record(struct exchange *x)
 {
-    if (address->any.sa_family == AF_UNIX)
-        return WEIR_STRING("unix");
-    return string_of(address_format_host(address, text));
-}
-
-static weir_string server_text(const struct address *address, char text[ADDRESS_TEXT_BYTES])
-{
-    if (address->any.sa_family == AF_UNSPEC)
-        return (weir_string){"", 0};
-    return string_of(address_format(address, text));
-}
-
-static void write_record(struct exchange *x, weir_result why)
-{
-    const struct access_notes *notes = x->access;
+    const struct exchange_notes *notes = x->notes;
     struct loop *loop = x->worker->loop;
     char client[ADDRESS_TEXT_BYTES], server[ADDRESS_TEXT_BYTES];
     uint64_t total_us = duration(x->start_us, loop_now_us(loop));
@@ -77,8 +61,10 @@ static void write_record(struct exchange *x, weir_result why)
         .worker = x->worker->index,
         .number = notes->number,
         .time_us = loop_wall_us(loop) - total_us,
-        .client = client_text(&notes->client, client),
-        .server = server_text(&notes->server, server),
+        .client = notes_client(notes, client),
+        .server = notes_server(notes, server),
+        .user = notes->user,
+        .variables = &notes->variables,
         .request = &x->request->view,
         .response = x->response_sent ? &x->response->view : NULL,
         .request_bytes = x->client.received_bytes,
@@ -90,7 +76,7 @@ static void write_record(struct exchange *x, weir_result why)
         .attempts = x->attempt.number,
         .reused = x->attempt.reused,
         .by = answered_by(x),
-        .why = why == WEIR_OK ? WEIR_STRING("ok") : string_of(cause_name(why)),
+        .why = notes->cause,
     };
     if (record.by == ACCESS_BY_FILTER)
         record.filter = string_of(x->replier->name);
@@ -101,7 +87,10 @@ void access_write(struct exchange *x, weir_result why)
 {
     if (why == WEIR_OK) /* it was told why it failed */
         why = x->cause;
+    x->notes->cause = string_of(cause_name(why));
+    if (!access_is_on(x))
+        return;
     bool failed = why != WEIR_OK || (x->response_sent && x->response->view.status >= 400);
     if (access_lines_wanted(x->worker->access_lines, x->snapshot->access_log.sample, failed))
-        write_record(x, why);
+        write_record(x);
 }

@@ -39,6 +39,7 @@ struct exchange {
     weir_result timed_out; /* a deadline has passed; WEIR_OK: none has */
     bool finished;         /* nothing more to do; freed at the end of the turn */
     struct head *request, *response;
+    struct head *interim; /* while filters see it */
     struct target target;
     struct attempt attempt;
     struct wheel_entry deadline;
@@ -46,9 +47,9 @@ struct exchange {
     uint64_t blocked_since_ms, blocked_ms; /* the client could not send on: 0, it can; in all */
     struct head *reply;                    /* a filter's answer; NULL: none */
     weir_slice reply_body;
-    const weir_filter *replier;  /* whose answer that is; NULL: not a filter's */
-    weir_result cause;           /* of the failure that weir answers; WEIR_OK: it answers none */
-    struct access_notes *access; /* for the access log; NULL: it is off */
+    const weir_filter *replier;   /* whose answer that is; NULL: not a filter's */
+    weir_result cause;            /* of the failure that weir answers; WEIR_OK: it answers none */
+    struct exchange_notes *notes; /* for filters and the access log; NULL: nobody asks */
 };
 
 /* Sets connection_hooks.on_exchange. */

@@ -7,6 +7,8 @@
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
 #include "core/exchange/exchange.h"
+#include "core/exchange/filter_facts.h"
+#include "core/exchange/filter_heads.h"
 
 typedef weir_answer (*hook_function)(weir_exchange *exchange);
 
@@ -172,5 +174,16 @@ const weir_filter_host exchange_filter_host = {
     .size = sizeof exchange_filter_host,
     .request_head = host_request_head,
     .response_head = host_response_head,
+    .field = filter_field,
+    .field_at = filter_field_at,
+    .set_field = filter_set_field,
+    .add_field = filter_add_field,
+    .remove_field = filter_remove_field,
+    .set_part = filter_set_part,
+    .set_status = filter_set_status,
+    .text = filter_text,
+    .number = filter_number,
+    .variable = filter_variable,
+    .set_variable = filter_set_variable,
     .respond = host_respond,
 };

@@ -120,27 +120,47 @@ static const weir_channel_operations local_operations = {
     .close = local_close,
 };
 
-/* RFC 9110 15: the usual words for the statuses that weir answers with; others go without. */
-static weir_string reason_of(uint32_t status)
+weir_string reply_reason(uint32_t status)
 {
     static const struct {
         uint32_t status;
         weir_string reason;
     } reasons[] = {
         {200, WEIR_STRING("OK")},
+        {201, WEIR_STRING("Created")},
+        {202, WEIR_STRING("Accepted")},
         {204, WEIR_STRING("No Content")},
+        {206, WEIR_STRING("Partial Content")},
+        {301, WEIR_STRING("Moved Permanently")},
+        {302, WEIR_STRING("Found")},
+        {303, WEIR_STRING("See Other")},
+        {304, WEIR_STRING("Not Modified")},
+        {307, WEIR_STRING("Temporary Redirect")},
+        {308, WEIR_STRING("Permanent Redirect")},
         {400, WEIR_STRING("Bad Request")},
         {401, WEIR_STRING("Unauthorized")},
         {403, WEIR_STRING("Forbidden")},
         {404, WEIR_STRING("Not Found")},
         {405, WEIR_STRING("Method Not Allowed")},
+        {406, WEIR_STRING("Not Acceptable")},
         {407, WEIR_STRING("Proxy Authentication Required")},
         {408, WEIR_STRING("Request Timeout")},
+        {409, WEIR_STRING("Conflict")},
+        {410, WEIR_STRING("Gone")},
+        {411, WEIR_STRING("Length Required")},
+        {412, WEIR_STRING("Precondition Failed")},
         {413, WEIR_STRING("Content Too Large")},
         {414, WEIR_STRING("URI Too Long")},
+        {415, WEIR_STRING("Unsupported Media Type")},
+        {416, WEIR_STRING("Range Not Satisfiable")},
+        {417, WEIR_STRING("Expectation Failed")},
+        {421, WEIR_STRING("Misdirected Request")},
         {422, WEIR_STRING("Unprocessable Content")},
+        {426, WEIR_STRING("Upgrade Required")},
+        {428, WEIR_STRING("Precondition Required")},
         {429, WEIR_STRING("Too Many Requests")},
         {431, WEIR_STRING("Request Header Fields Too Large")},
+        {451, WEIR_STRING("Unavailable For Legal Reasons")},
         {500, WEIR_STRING("Internal Server Error")},
         {501, WEIR_STRING("Not Implemented")},
         {502, WEIR_STRING("Bad Gateway")},
@@ -161,7 +181,7 @@ void reply_with(struct channel *channel, struct head *head, const weir_slice *bo
     head->view.kind = WEIR_REQUEST;
     head->view.version = WEIR_STRING("1.1");
     head->view.content_length = (int64_t)body->length;
-    head->view.reason = reason_of(head->view.status);
+    head->view.reason = reply_reason(head->view.status);
     head_append(head, WEIR_STRING("Content-Length"),
                 arena_format(channel->arena, "%zu", body->length));
     channel_deliver_head(channel, &head->view);
@@ -176,7 +196,7 @@ static weir_string placeholder(const char *at, const struct cause_entry *entry, 
     if (!strncmp(at, "{status}", *length = 8))
         return arena_format(arena, "%u", entry->status);
     if (!strncmp(at, "{reason}", *length = 8))
-        return reason_of(entry->status);
+        return reply_reason(entry->status);
     if (!strncmp(at, "{text}", *length = 6))
         return (weir_string){entry->text, strlen(entry->text) - 1}; /* without its line end */
     *length = 1;

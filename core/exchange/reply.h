@@ -20,6 +20,9 @@ void reply_with(struct channel *channel, struct head *head, const weir_slice *bo
 enum reply_own { REPLY_NOT_OURS, REPLY_OPTIONS, REPLY_TRACE };
 void reply_own(struct channel *channel, enum reply_own own, const weir_head *request);
 
+/* RFC 9110 15: the usual words for a status; empty: one that weir has none for. */
+weir_string reply_reason(uint32_t status);
+
 /* The name of a cause in logs. */
 const char *cause_name(weir_result cause);
 

@@ -195,8 +195,12 @@ static void fields_of_templates(void **state)
         {"request:No-Such", "-", "-"},
         {"response:content-type", "text/html", "-"},
         {"response:Host", "-", "-"},
+        {"variable:rule", "7\\x20\\x22b\\x22", "-"},
+        {"variable:Rule", "-", "-"},
     };
     struct access_record full = complete(), none = empty();
+    struct variable rule = {.name = WEIR_STRING("rule"), .value = WEIR_STRING("7 \"b\"")};
+    full.variables = &(struct variables){.first = &rule, .count = 1};
     uint32_t known = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         char text[64];
@@ -414,6 +418,10 @@ static void mistakes(void **state)
                ACCESS_MEANT_NOTHING);
     mistake_is("{response:A B}", "response:A B", "does not name a field that a head can have",
                ACCESS_MEANT_NOTHING);
+    mistake_is("{variable:}", "variable:", "does not name a variable that an exchange can have",
+               ACCESS_MEANT_NOTHING);
+    mistake_is("{variable:a b}", "variable:a b",
+               "does not name a variable that an exchange can have", ACCESS_MEANT_NOTHING);
     mistake_is("{request:proxy-authorization}", "request:proxy-authorization",
                "is a secret; {user} is who it belongs to", ACCESS_MEANT_NOTHING);
     mistake_is("{request:Authorization}", "request:Authorization",

@@ -20,7 +20,7 @@ enum { WALL_US = 1772600767000000 };
 
 static uint64_t now_us;
 static struct access_record record; /* the last one */
-static char client_text[64], server_text[64], filter_text[64], why_text[64];
+static char client_text[64], server_text[64], filter_name[64], why_text[64];
 static int records;
 static bool wanted, failed;
 
@@ -59,7 +59,7 @@ void access_lines_add(struct access_lines *lines, const struct access_format *fo
     record = *given;
     record.client = keep(client_text, given->client);
     record.server = keep(server_text, given->server);
-    record.filter = keep(filter_text, given->filter);
+    record.filter = keep(filter_name, given->filter);
     record.why = keep(why_text, given->why);
     records++;
 }
@@ -72,6 +72,7 @@ static struct worker worker;
 static struct connection client, server;
 static struct carrier client_carrier, server_carrier;
 static struct exchange exchange;
+static struct filter_chain chain;
 static struct head request, response;
 static const weir_filter filter = {.size = sizeof filter, .name = "auth"};
 
@@ -88,6 +89,8 @@ static int set_up(void **state)
     memset(&worker, 0, sizeof worker);
     snapshot = (struct snapshot){
         .access_log = {.on = true, .sample = 5, .compiled = (const void *)&wanted}};
+    exchange.chain = &chain;
+    chain.count = 0;
     worker.index = 2;
     worker.access_lines = (void *)&records;
     metric_add(&worker.metrics, METRIC_EXCHANGES, 77);
@@ -135,13 +138,45 @@ static void off(void **state)
     snapshot.access_log.on = false;
     run_to_the_answer();
     access_end(&exchange, WEIR_OK);
-    assert_null(exchange.access);
+    assert_null(exchange.notes);
     assert_int_equal(records, 0);
     snapshot.access_log.on = true;
     worker.access_lines = NULL;
     run_to_the_answer();
     access_end(&exchange, WEIR_OK);
-    assert_null(exchange.access);
+    assert_null(exchange.notes);
+}
+
+/* They ask although nothing is logged. */
+static void notes_for_filters(void **state)
+{
+    snapshot.access_log.on = false;
+    chain.count = 1;
+    run_to_the_answer();
+    access_end(&exchange, WEIR_RESET);
+    assert_int_equal(records, 0);
+    assert_int_equal(exchange.notes->number, 77);
+    assert_int_equal(exchange.notes->answered_us, 1800);
+    text_is(exchange.notes->cause, "reset");
+}
+
+static void who_and_what_filters_say(void **state)
+{
+    run_to_the_answer();
+    access_end(&exchange, WEIR_OK);
+    assert_int_equal(record.user.length, 0);
+    assert_int_equal(notes_set_user(&exchange, WEIR_STRING("alice")), WEIR_OK);
+    assert_int_equal(notes_set_user(&exchange, WEIR_STRING("")), WEIR_INVALID);
+    assert_int_equal(notes_set_user(&exchange, WEIR_STRING("a\nb")), WEIR_INVALID);
+    static char long_name[USER_BYTES + 1];
+    memset(long_name, 'a', sizeof long_name);
+    assert_int_equal(notes_set_user(&exchange, (weir_string){long_name, sizeof long_name}),
+                     WEIR_TOO_MUCH);
+    variable_set(&exchange.notes->variables, &exchange.arena, WEIR_STRING("rule"),
+                 WEIR_STRING("7"));
+    access_end(&exchange, WEIR_OK);
+    text_is(record.user, "alice");
+    text_is(variable_find(record.variables, WEIR_STRING("rule"))->value, "7");
 }
 
 static void all_of_it(void **state)
@@ -307,6 +342,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(off),
+        TEST(notes_for_filters),
+        TEST(who_and_what_filters_say),
         TEST(all_of_it),
         TEST(addresses_outlive_connections),
         TEST(kinds_of_addresses),

@@ -1,0 +1,34 @@
+/* core/exchange/notes.h - what is remembered of an exchange for its filters and for the access log
+ *
+ * Apart from the exchange, because most have neither: made when it begins, in its arena, if it has
+ * filters or its configuration an access log. [worker] */
+#ifndef CORE_EXCHANGE_NOTES_H
+#define CORE_EXCHANGE_NOTES_H
+
+#include "core/base/variable.h"
+#include "core/exchange/exchange.h"
+
+/* Addresses are copied, because the connections may be gone when the exchange ends. */
+struct exchange_notes {
+    uint64_t number; /* of the exchange, counted by its worker */
+    struct address client, server;
+    uint64_t sent_us, answered_us; /* 0: did not happen */
+    const char *listener;          /* as configured, of the exchange's snapshot; NULL: unknown */
+    weir_string user;              /* who the client proved to be; empty: nobody knows */
+    weir_string cause;             /* how it ended; empty: it has not */
+    struct variables variables;
+};
+
+enum { USER_BYTES = 1024 };
+
+/* Those of the exchange, made empty if there are none. */
+struct exchange_notes *notes_of(struct exchange *exchange);
+/* Copies. WEIR_INVALID: empty, or control characters; WEIR_TOO_MUCH: longer than USER_BYTES. */
+weir_result notes_set_user(struct exchange *exchange, weir_string user);
+
+/* As texts; the first without its port, which says nothing about who it is. Empty when there is
+ * none. */
+weir_string notes_client(const struct exchange_notes *notes, char text[ADDRESS_TEXT_BYTES]);
+weir_string notes_server(const struct exchange_notes *notes, char text[ADDRESS_TEXT_BYTES]);
+
+#endif
