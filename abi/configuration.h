@@ -57,10 +57,12 @@ typedef struct weir_configuration_host {
                                 const char *path);                          /* NULL: not there */
     uint32_t (*count)(const weir_section *section);                         /* of its parts */
     const weir_section *(*at)(const weir_section *section, uint32_t index); /* NULL: no more */
-    weir_string (*key)(const weir_section *section);  /* in the mapping that it is a part of */
-    weir_string (*text)(const weir_section *section); /* empty when it is none; NUL-terminated */
+    weir_string (*key)(const weir_section *section); /* in the mapping that it is a part of */
+    /* Empty when it is none; NUL-terminated. A path of the schema's is as it is from where weir
+     * runs. */
+    weir_string (*text)(const weir_section *section);
     /* A number as the schema's format says: plain, or in the format's smallest unit (milliseconds,
-     * bytes, bytes per second). 0 when it is none. */
+     * bytes, bytes per second, requests per hour). 0 when it is none. */
     uint64_t (*number)(const weir_section *section);
     uint32_t (*flag)(const weir_section *section); /* true: 1 */
     uint32_t (*line)(const weir_section *section); /* in its file; 0: a default */

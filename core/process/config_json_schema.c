@@ -193,7 +193,7 @@ static void print_text_type(struct printer *printer, const struct schema_type *t
         fputs(takes_number(type) ? "[\"string\", \"integer\"]" : "\"string\"", printer->stream);
 }
 
-static void print_list(struct printer *printer, const struct schema_type *type)
+static void print_items(struct printer *printer, const struct schema_type *type)
 {
     print_member(printer, "type", "array");
     print_bound(printer, "minItems", type->least);
@@ -202,6 +202,23 @@ static void print_list(struct printer *printer, const struct schema_type *type)
     open_brace(printer);
     print_type(printer, type->item);
     close_brace(printer);
+}
+
+/* Or one of them alone. */
+static void print_list(struct printer *printer, const struct schema_type *type)
+{
+    if (!type->or_one) {
+        print_items(printer, type);
+        return;
+    }
+    print_name(printer, "anyOf");
+    fputs("[{", printer->stream);
+    printer->first = true;
+    print_type(printer, type->item);
+    fputs("}, {", printer->stream);
+    printer->first = true;
+    print_items(printer, type);
+    fputs("}]", printer->stream);
 }
 
 static void print_map(struct printer *printer, const struct schema_type *type)
@@ -262,6 +279,9 @@ static void print_type(struct printer *printer, const struct schema_type *type)
     case SCHEMA_NUMBER:
         print_number(printer, type);
         break;
+    case SCHEMA_DECIMAL:
+        print_member(printer, "type", "number");
+        break;
     case SCHEMA_FLAG:
         print_member(printer, "type", "boolean");
         break;
@@ -277,6 +297,9 @@ static void print_type(struct printer *printer, const struct schema_type *type)
         break;
     case SCHEMA_MAP:
         print_map(printer, type);
+        break;
+    case SCHEMA_OPEN: /* a plugin's section */
+        print_member(printer, "type", "object");
         break;
     }
 }

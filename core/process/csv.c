@@ -173,7 +173,9 @@ static void read_lines(struct parser *parser)
 static weir_string without_mark(weir_string text)
 {
     bool marked = text.length >= 3 && !memcmp(text.bytes, "\xef\xbb\xbf", 3);
-    return marked ? (weir_string){text.bytes + 3, text.length - 3} : text;
+    if (marked)
+        return (weir_string){text.bytes + 3, text.length - 3};
+    return text.length ? text : WEIR_STRING("");
 }
 
 struct tree_node *csv_parse(const char *file, weir_string text, struct arena *arena,

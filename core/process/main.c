@@ -10,6 +10,7 @@
 #include "core/process/options.h"
 #include "core/process/process.h"
 #include "core/process/remote.h"
+#include "core/process/section.h"
 
 static struct snapshot *load(const struct options *options)
 {
@@ -87,6 +88,7 @@ int main(int count, char **arguments)
     }
     thread_is_main = true;
     breadcrumb_watch();
+    host_provide("weir.configuration/0", &section_host);
     registry_start(host_table(WEIR_VERSION));
     int status = execute(&options);
     registry_end();

@@ -12,6 +12,7 @@ struct reader {
     struct config_errors *errors;
 };
 
+/* `into` may be NULL everywhere: nothing is kept then. */
 enum { NAMES_BYTES = 256 };
 
 static void read_value(const struct reader *reader, const struct schema_type *type,
@@ -23,6 +24,17 @@ static void join(char names[NAMES_BYTES], const char *name)
 {
     size_t length = strlen(names);
     snprintf(names + length, NAMES_BYTES - length, "%s%s", length ? ", " : "", name);
+}
+
+static void keep(void *into, const void *value, size_t size)
+{
+    if (into)
+        memcpy(into, value, size);
+}
+
+static void *place_in(void *into, size_t offset)
+{
+    return into ? (char *)into + offset : NULL;
 }
 
 /* --- numbers */
@@ -65,10 +77,24 @@ static void read_number(const struct reader *reader, const struct schema_type *t
     } else if (!is_word && (number < type->least || number > type->most)) {
         out_of_range(reader, type, node);
     } else if (type->wide) {
-        memcpy(into, &number, sizeof number);
+        keep(into, &number, sizeof number);
     } else {
-        memcpy(into, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+        keep(into, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
     }
+}
+
+static void read_decimal(const struct reader *reader, const struct schema_type *type,
+                         const struct tree_node *node, void *into)
+{
+    double number = 0;
+    if (!value_parse_decimal(node->text, &number))
+        no_number(reader, type, node);
+    else if (node->quoted)
+        tree_mistake(reader->errors, node, "a number in quotes is text; leave out the quotes");
+    else if (number < (double)type->least || number > (double)type->most)
+        out_of_range(reader, type, node);
+    else
+        keep(into, &number, sizeof number);
 }
 
 /* --- words and other text */
@@ -84,7 +110,7 @@ static void read_flag(const struct reader *reader, const struct schema_type *typ
         tree_mistake(reader->errors, node, "%s in quotes is text; leave out the quotes",
                      node->text.bytes);
     else
-        memcpy(into, &flag, sizeof flag);
+        keep(into, &flag, sizeof flag);
 }
 
 /* The known word that a text is most likely to mean; what is secret means none. */
@@ -117,20 +143,23 @@ static void read_choice(const struct reader *reader, const struct schema_type *t
 {
     int found = find_word(reader, type->words, node);
     if (found >= 0)
-        memcpy(into, &(uint32_t){(uint32_t)found}, sizeof(uint32_t));
-}
-
-static void store_pointer(void *into, char *text)
-{
-    memcpy(into, &text, sizeof text);
+        keep(into, &(uint32_t){(uint32_t)found}, sizeof(uint32_t));
 }
 
 static void store_text(const struct reader *reader, weir_string text, void *into)
 {
+    if (!into)
+        return;
     char *copy = arena_allocate(reader->arena, text.length + 1);
     memcpy(copy, text.bytes, text.length);
     copy[text.length] = 0;
-    store_pointer(into, copy);
+    keep(into, &copy, sizeof copy);
+}
+
+static void store_path(const struct reader *reader, const struct tree_node *node, void *into)
+{
+    char *path = into ? value_beside(reader->arena, node->place.file, node->text) : NULL;
+    keep(into, &path, sizeof path);
 }
 
 static void wrong_text(const struct reader *reader, const struct schema_type *type,
@@ -155,7 +184,7 @@ static void read_text(const struct reader *reader, const struct schema_type *typ
     if (mistake)
         wrong_text(reader, type, node, mistake);
     else if (type->is_path)
-        store_pointer(into, value_beside(reader->arena, node->place.file, node->text));
+        store_path(reader, node, into);
     else if (!type->store && (!type->words || find_word(reader, type->words, node) >= 0))
         store_text(reader, node->text, into);
 }
@@ -208,7 +237,7 @@ static void unknown_key(const struct reader *reader, const struct schema_type *t
         tree_key_mistake(reader->errors, node, "unknown key%s", nearest_hint(&nearest, hint));
     else
         tree_key_mistake(reader->errors, node, "unknown key; known here: %s",
-                         list_keys(type, known));
+                         type->keys->name ? list_keys(type, known) : "none");
 }
 
 /* Also by a mistyped key, which is one mistake and not two. */
@@ -227,7 +256,9 @@ static void read_section(const struct reader *reader, const struct schema_type *
     for (const struct tree_node *child = node->first; child; child = child->next) {
         const struct schema_key *key = find_key(type, child->key);
         if (key)
-            read_value(reader, key->type, child, (char *)into + key->offset);
+            read_value(reader, key->type, child, place_in(into, key->offset));
+        else if (type->item)
+            read_value(reader, type->item, child, NULL);
         else
             unknown_key(reader, type, child);
     }
@@ -238,15 +269,22 @@ static void read_section(const struct reader *reader, const struct schema_type *
 
 /* --- lists and maps */
 
-/* Room for the items, zeroed and stored. NULL: there are none, or too few or many, reported. */
+static bool check_count(const struct reader *reader, const struct schema_type *type,
+                        const struct tree_node *node)
+{
+    if (node->count >= type->least && node->count <= type->most)
+        return true;
+    tree_mistake(reader->errors, node, "has %u entries; it must have %u to %u", node->count,
+                 (unsigned)type->least, (unsigned)type->most);
+    return false;
+}
+
+/* Room for the items, zeroed and stored; or NULL: there are none. */
 static char *make_items(const struct reader *reader, const struct schema_type *type,
                         const struct tree_node *node, void *into)
 {
-    if (node->count < type->least || node->count > type->most) {
-        tree_mistake(reader->errors, node, "has %u entries; it must have %u to %u", node->count,
-                     (unsigned)type->least, (unsigned)type->most);
+    if (!into)
         return NULL;
-    }
     if (type->collects)
         return memset(into, 0, type->size);
     if (!node->count)
@@ -261,40 +299,52 @@ static char *make_items(const struct reader *reader, const struct schema_type *t
 static void read_list(const struct reader *reader, const struct schema_type *type,
                       const struct tree_node *node, void *into)
 {
-    char *item = make_items(reader, type, node, into);
-    if (!item)
+    if (!check_count(reader, type, node))
         return;
+    char *item = make_items(reader, type, node, into);
     for (const struct tree_node *child = node->first; child; child = child->next) {
         set_standards(reader, type->item, item);
         read_value(reader, type->item, child, item);
-        item += type->collects ? 0 : type->size;
+        item = place_in(item, type->collects ? 0 : type->size);
     }
+}
+
+/* An item that stands for a list of it: mistakes are at its own place. */
+static void read_list_of_one(const struct reader *reader, const struct schema_type *type,
+                             const struct tree_node *node, void *into)
+{
+    struct tree_node item = *node, list = *node;
+    item.next = NULL;
+    list.kind = TREE_LIST;
+    list.first = list.last = &item;
+    list.count = 1;
+    read_list(reader, type, &list, into);
 }
 
 static void read_map(const struct reader *reader, const struct schema_type *type,
                      const struct tree_node *node, void *into)
 {
-    char *item = make_items(reader, type, node, into);
-    if (!item)
+    if (!check_count(reader, type, node))
         return;
+    char *item = make_items(reader, type, node, into);
     for (const struct tree_node *child = node->first; child; child = child->next) {
         set_standards(reader, type->item, item);
-        const char *mistake = type->mistake(child->key);
+        const char *mistake = type->mistake ? type->mistake(child->key) : NULL;
         if (mistake)
             tree_key_mistake(reader->errors, child, "%s", mistake);
         else
             store_text(reader, child->key, item);
         read_value(reader, type->item, child, item);
-        item += type->size;
+        item = place_in(item, type->size);
     }
 }
 
 /* --- any value */
 
 static const enum tree_kind kind_wanted[] = {
-    [SCHEMA_NUMBER] = TREE_TEXT, [SCHEMA_FLAG] = TREE_TEXT,       [SCHEMA_CHOICE] = TREE_TEXT,
-    [SCHEMA_TEXT] = TREE_TEXT,   [SCHEMA_SECTION] = TREE_MAPPING, [SCHEMA_LIST] = TREE_LIST,
-    [SCHEMA_MAP] = TREE_MAPPING,
+    [SCHEMA_NUMBER] = TREE_TEXT, [SCHEMA_DECIMAL] = TREE_TEXT,    [SCHEMA_FLAG] = TREE_TEXT,
+    [SCHEMA_CHOICE] = TREE_TEXT, [SCHEMA_TEXT] = TREE_TEXT,       [SCHEMA_SECTION] = TREE_MAPPING,
+    [SCHEMA_LIST] = TREE_LIST,   [SCHEMA_MAP] = TREE_MAPPING,
 };
 
 static const char *const kind_names[] = {
@@ -333,17 +383,26 @@ static void wrong_kind(const struct reader *reader, const struct schema_type *ty
                      is_section ? ")" : "", kind_names[node->kind], kind_remedy(type, node));
 }
 
+static void read_open(const struct tree_node *node, void *into)
+{
+    keep(into, &node, sizeof node);
+}
+
 static void read_value(const struct reader *reader, const struct schema_type *type,
                        const struct tree_node *node, void *into)
 {
     static void (*const read[])(const struct reader *reader, const struct schema_type *type,
                                 const struct tree_node *node, void *into) = {
-        [SCHEMA_NUMBER] = read_number,   [SCHEMA_FLAG] = read_flag,
-        [SCHEMA_CHOICE] = read_choice,   [SCHEMA_TEXT] = read_text,
-        [SCHEMA_SECTION] = read_section, [SCHEMA_LIST] = read_list,
-        [SCHEMA_MAP] = read_map,
+        [SCHEMA_NUMBER] = read_number, [SCHEMA_DECIMAL] = read_decimal,
+        [SCHEMA_FLAG] = read_flag,     [SCHEMA_CHOICE] = read_choice,
+        [SCHEMA_TEXT] = read_text,     [SCHEMA_SECTION] = read_section,
+        [SCHEMA_LIST] = read_list,     [SCHEMA_MAP] = read_map,
     };
-    if (node->kind == kind_wanted[type->kind])
+    if (type->kind == SCHEMA_OPEN)
+        read_open(node, into);
+    else if (type->or_one && node->kind == kind_wanted[type->item->kind])
+        read_list_of_one(reader, type, node, into);
+    else if (node->kind == kind_wanted[type->kind])
         read[type->kind](reader, type, node, into);
     else
         wrong_kind(reader, type, node);
@@ -366,7 +425,7 @@ static void set_standard_list(const struct reader *reader, const struct schema_k
 
 static void set_standards(const struct reader *reader, const struct schema_type *type, void *into)
 {
-    if (type->kind != SCHEMA_SECTION)
+    if (type->kind != SCHEMA_SECTION || !into)
         return;
     for (const struct schema_key *key = type->keys; key->name; key++) {
         void *value = (char *)into + key->offset;
@@ -390,4 +449,76 @@ void schema_read(const struct schema_type *type, const struct tree_node *node, v
                  struct arena *arena, struct config_errors *errors)
 {
     read_value(&(struct reader){arena, errors}, type, node, into);
+}
+
+void schema_check(const struct schema_type *type, const struct tree_node *node,
+                  struct config_errors *errors)
+{
+    read_value(&(struct reader){NULL, errors}, type, node, NULL);
+}
+
+/* --- completing a tree */
+
+/* As if it stood in that mapping. */
+static struct tree_node *copy_standard(const struct tree_node *from, const struct tree_node *parent,
+                                       struct arena *arena)
+{
+    struct tree_node *copy = arena_allocate(arena, sizeof *copy);
+    *copy = (struct tree_node){.kind = from->kind,
+                               .text = from->text,
+                               .key = from->key,
+                               .quoted = from->quoted,
+                               .standard = true,
+                               .place = parent->place,
+                               .key_place = parent->place};
+    for (const struct tree_node *child = from->first; child; child = child->next)
+        tree_append(copy, copy_standard(child, parent, arena));
+    return copy;
+}
+
+static void add_standards(const struct schema_type *type, struct tree_node *node,
+                          struct arena *arena)
+{
+    for (const struct schema_key *key = type->keys; key->name; key++) {
+        if (!key->standard_tree || tree_child(node, key->name))
+            continue;
+        struct tree_node *copy = copy_standard(key->standard_tree, node, arena);
+        copy->key = string_of(key->name);
+        tree_append(node, copy);
+    }
+}
+
+static void complete_section(const struct schema_type *type, struct tree_node *node,
+                             struct arena *arena)
+{
+    add_standards(type, node, arena);
+    for (struct tree_node *child = node->first; child; child = child->next) {
+        const struct schema_key *key = find_key(type, child->key);
+        schema_complete(key ? key->type : type->item, child, arena);
+    }
+}
+
+static void put_into_list(struct tree_node *node, struct arena *arena)
+{
+    struct tree_node *item = arena_allocate(arena, sizeof *item);
+    *item = *node;
+    item->next = NULL;
+    item->key = (weir_string){0};
+    node->kind = TREE_LIST;
+    node->text = (weir_string){0};
+    tree_append(node, item);
+}
+
+void schema_complete(const struct schema_type *type, struct tree_node *node, struct arena *arena)
+{
+    node->type = type;
+    if (type->or_one && node->kind != TREE_LIST)
+        put_into_list(node, arena);
+    if (type->kind == SCHEMA_SECTION)
+        complete_section(type, node, arena);
+    else if (type->is_path)
+        node->text = string_of(value_beside(arena, node->place.file, node->text));
+    else if (type->kind == SCHEMA_LIST || type->kind == SCHEMA_MAP)
+        for (struct tree_node *child = node->first; child; child = child->next)
+            schema_complete(type->item, child, arena);
 }

@@ -18,11 +18,15 @@ enum tree_kind { TREE_EMPTY /* "key:" and nothing */, TREE_TEXT, TREE_LIST, TREE
 /* Texts that stand for another one, until config_sources.c has put it in their place. */
 enum tree_tag { TREE_UNTAGGED, TREE_ENVIRONMENT /* !env NAME */, TREE_FILE /* !file PATH */ };
 
+struct schema_type; /* schema.h */
+
 struct tree_node {
     enum tree_kind kind;
     enum tree_tag tag;
     bool quoted;               /* of text: any style but plain */
     bool secret;               /* of text: it had a tag, so no message may show it */
+    bool standard;             /* nobody wrote it: it holds because its key is absent */
+    const struct schema_type *type; /* of a plugin's section: what its schema says it is */
     struct config_place place; /* where the value begins; its key, or what it is in, when empty */
     weir_string text;          /* of TREE_TEXT: no NUL in it, one after it */
     weir_string key;           /* in a mapping; likewise */

@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/string.h"
 #include "core/io/address.h"
+#include "core/io/network.h"
 
 const struct value_unit value_plain[] = {{"", 1}, {NULL, 0}};
 
@@ -23,9 +25,19 @@ const struct value_unit value_rates[] = {
     {"B/s", 1}, {"KiB/s", 1 << 10}, {"MiB/s", 1 << 20}, {"GiB/s", 1 << 30}, {NULL, 0},
 };
 
+const struct value_unit value_requests[] = {{"/h", 1}, {"/m", 60}, {"/s", 3600}, {NULL, 0}};
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
+}
+
+static size_t count_digits(weir_string text, size_t at)
+{
+    size_t end = at;
+    while (end < text.length && is_digit(text.bytes[end]))
+        end++;
+    return end - at;
 }
 
 static const struct value_unit *find_unit(const struct value_unit *units, weir_string name)
@@ -38,9 +50,7 @@ static const struct value_unit *find_unit(const struct value_unit *units, weir_s
 
 bool value_parse(weir_string text, const struct value_unit *units, uint64_t *value)
 {
-    size_t digits = 0;
-    while (digits < text.length && is_digit(text.bytes[digits]))
-        digits++;
+    size_t digits = count_digits(text, 0);
     const struct value_unit *unit =
         find_unit(units, (weir_string){text.bytes + digits, text.length - digits});
     if (!unit || !digits)
@@ -49,6 +59,20 @@ bool value_parse(weir_string text, const struct value_unit *units, uint64_t *val
         *value *= unit->factor;
     else
         *value = UINT64_MAX;
+    return true;
+}
+
+bool value_parse_decimal(weir_string text, double *value)
+{
+    char copy[VALUE_TEXT_BYTES];
+    size_t whole = count_digits(text, 0), end = whole;
+    if (whole && whole < text.length && text.bytes[whole] == '.')
+        end += 1 + count_digits(text, whole + 1);
+    if (!whole || end == whole + 1 || end != text.length || end >= sizeof copy)
+        return false;
+    memcpy(copy, text.bytes, end);
+    copy[end] = 0;
+    *value = strtod(copy, NULL);
     return true;
 }
 
@@ -165,6 +189,13 @@ const char *value_name_mistake(weir_string text)
 const char *value_path_mistake(weir_string text)
 {
     return text.length ? NULL : "is empty; write the path of a file";
+}
+
+const char *value_network_mistake(weir_string text)
+{
+    struct network networks[NETWORKS_OF_TEXT_MOST];
+    uint32_t count;
+    return network_parse(text, networks, &count);
 }
 
 const char *value_account_mistake(weir_string text)

@@ -26,9 +26,12 @@ extern const struct value_unit value_plain[];     /* 7 */
 extern const struct value_unit value_durations[]; /* in milliseconds: 500ms, 10s, 5m, 1h, 7d */
 extern const struct value_unit value_sizes[];     /* in bytes: 512B, 8KiB, 1MiB, 1GiB, 1TiB */
 extern const struct value_unit value_rates[];     /* in bytes per second: 512B/s, 8KiB/s */
+extern const struct value_unit value_requests[];  /* per hour: 10/h, 100/m, 50/s */
 
 /* Decimal digits and one of the units; what is too large for the type becomes UINT64_MAX. */
 bool value_parse(weir_string text, const struct value_unit *units, uint64_t *value);
+/* Decimal digits, perhaps with a fraction: 0.5, 20. */
+bool value_parse_decimal(weir_string text, double *value);
 /* The reverse, in the largest unit that needs no fraction; returns `text`. */
 const char *value_format(uint64_t value, const struct value_unit *units,
                          char text[VALUE_TEXT_BYTES]);
@@ -39,6 +42,7 @@ const char *value_admin_mistake(weir_string text);  /* likewise, and not from el
 const char *value_server_mistake(weir_string text); /* where to connect to: HOST:PORT */
 const char *value_name_mistake(weir_string text);   /* what users call their things */
 const char *value_path_mistake(weir_string text);
+const char *value_network_mistake(weir_string text);
 const char *value_account_mistake(weir_string text); /* a user or group */
 
 bool value_is_unix(weir_string listener);  /* "unix:/run/weir.sock" */

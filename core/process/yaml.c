@@ -129,6 +129,11 @@ static size_t character_length(const unsigned char *at, size_t left)
     return character >= least[length] && character < 0x110000 && !surrogate ? length : 0;
 }
 
+static bool is_mark(unsigned char byte)
+{
+    return byte == '[' || byte == ']' || byte == '{' || byte == '}' || byte == ',' || byte == ':';
+}
+
 /* libfyaml takes some other bytes for the end of a value, and it may read a whole list or mapping,
  * at some hundred bytes of memory for each mark in it, before it reports that one begins. */
 static bool check_characters(struct builder *builder)
@@ -141,7 +146,7 @@ static bool check_characters(struct builder *builder)
         size_t length = character_length(at, (size_t)(end - at));
         if (!length)
             return fail(builder, place, "byte 0x%02x is not text; the file must be UTF-8", *at);
-        marks += strchr("[]{},:", *at) != NULL;
+        marks += is_mark(*at);
         if (marks > YAML_MARKS_MOST)
             return fail(builder, place,
                         "more than %d of the characters [ ] { } , and :", YAML_MARKS_MOST);

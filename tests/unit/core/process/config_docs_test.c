@@ -114,6 +114,12 @@ static void describe(const struct schema_type *type)
                 value_format(type->most, type->units, most), type->word ? ", or " : "",
                 type->word ? type->word : "");
         break;
+    case SCHEMA_DECIMAL:
+        fputs("a number", table);
+        break;
+    case SCHEMA_OPEN:
+        fputs("what the filter's reference says", table);
+        break;
     case SCHEMA_FLAG:
         fputs("true or false", table);
         break;
@@ -125,6 +131,8 @@ static void describe(const struct schema_type *type)
         break;
     case SCHEMA_LIST:
     case SCHEMA_MAP:
+        if (type->or_one)
+            fprintf(table, "%s, or a ", type->item->what);
         fprintf(table, "%s%s%s, at most %u", type->kind == SCHEMA_LIST ? "list" : "NAME: group",
                 type->item->what ? " of " : "", type->item->what ? type->item->what : "",
                 (unsigned)type->most);
