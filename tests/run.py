@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """tests/run.py - runs the suites and ends with one line, `N passed, N failed`.
 
-usage: run.py [SUITE...]   suites: tidy, unit, sim, e2e (all of them). ./dev test builds first.
+usage: run.py [SUITE...]   suites: tidy, unit, tsan, sim, e2e (all of them). ./dev test builds
+first.
 """
 import concurrent.futures
 import os
@@ -16,6 +17,7 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ASAN = ROOT / "build/asan"
 RELEASE = ROOT / "build/release"
+TSAN = ROOT / "build/tsan"
 UNIT_SECONDS = 120
 SIMULATOR_SECONDS = 120
 PYTEST_SECONDS = 1500
@@ -35,7 +37,8 @@ class Outcome:
 
 def environment(**more):
     sanitizers = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
-                  "UBSAN_OPTIONS": "print_stacktrace=1"}
+                  "UBSAN_OPTIONS": "print_stacktrace=1",
+                  "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
     return {**os.environ, **sanitizers, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
@@ -59,22 +62,32 @@ def execute(command, seconds, **variables):
     return status, output, time.monotonic() - start
 
 
-def unit_test(program):
+def unit_test(suite, program):
     """One cmocka program, which counts in TAP."""
-    name = program.relative_to(ASAN / "tests/unit")
     status, output, seconds = execute([program], UNIT_SECONDS, CMOCKA_MESSAGE_OUTPUT="TAP")
     passed = len(re.findall(r"^ok ", output, re.M))
     failed = len(re.findall(r"^not ok ", output, re.M))
     if status != 0:
         failed = max(failed, 1)
-    return Outcome(f"unit {name}", passed, failed, output, seconds)
+    name = str(program).partition("/tests/unit/")[2]
+    return Outcome(f"{suite} {name}", passed, failed, output, seconds)
+
+
+def unit_tests(suite, build, sources):
+    programs = [build / source.relative_to(ROOT).with_suffix("") for source in sorted(sources)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(lambda program: unit_test(suite, program), programs)
 
 
 def unit():
-    programs = [ASAN / source.relative_to(ROOT).with_suffix("")
-                for source in sorted((ROOT / "tests/unit").glob("**/*_test.c"))]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from pool.map(unit_test, programs)
+    yield from unit_tests("unit", ASAN, (ROOT / "tests/unit").glob("**/*_test.c"))
+
+
+def threads():
+    """The unit tests that start threads, again under ThreadSanitizer."""
+    sources = (ROOT / "tests/unit").glob("**/*_test.c")
+    yield from unit_tests("tsan", TSAN, [source for source in sources
+                                         if "pthread_create" in source.read_text()])
 
 
 def simulation(name, program, *arguments, broken=None):
@@ -133,7 +146,7 @@ def end_to_end():
         yield pytest("e2e", ROOT / "tests/e2e")
 
 
-SUITES = {"tidy": tidy, "unit": unit, "sim": simulator, "e2e": end_to_end}
+SUITES = {"tidy": tidy, "unit": unit, "tsan": threads, "sim": simulator, "e2e": end_to_end}
 
 
 def main(names):

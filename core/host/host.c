@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/connection/connection.h"
 #include "core/exchange/filters.h"
+#include "core/host/asynchronous.h"
 
 enum { TABLES_MOST = 16 };
 
@@ -17,6 +18,7 @@ static struct {
 } tables[TABLES_MOST] = {
     {"weir.protocol/0", &connection_protocol_host},
     {"weir.filter/0", &exchange_filter_host},
+    {"weir.asynchronous/0", &asynchronous_host},
 };
 
 void host_provide(const char *name, const void *table)

@@ -1,6 +1,7 @@
 /* core/io/loop.h - one worker's event loop: clock, turn, wheel, and calls from other threads
  *
- * The simulator (tests/sim) has its own loop.c, tcp.c, listen.c and dns.c behind these headers. */
+ * The simulator (tests/sim) has its own loop.c, tcp.c, listen.c, dns.c and work.c behind these
+ * headers. */
 #ifndef CORE_IO_LOOP_H
 #define CORE_IO_LOOP_H
 

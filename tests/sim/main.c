@@ -1,7 +1,7 @@
 /* tests/sim/main.c - the seeded simulator: the whole proxy between random clients and origins
  *
- * Everything of weir is the product's own but core/io's loop, tcp, listen and dns: theirs are in
- * this folder, with virtual time and dice. One seed, one run. */
+ * Everything of weir is the product's own but core/io's loop, tcp, listen, dns and work: theirs are
+ * in this folder, with virtual time and dice. One seed, one run. */
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>

@@ -47,10 +47,10 @@ LIBRARIES = {
 }
 
 # What belongs to the C library and the kernel, free for all.
-SYSTEM = """assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes limits
-    locale malloc math netdb poll pthread pwd regex sched setjmp signal stdalign stdarg stdatomic
-    stdbool stddef stdint stdio stdlib stdnoreturn string strings syslog termios threads time unistd
-    wchar""".split()
+SYSTEM = """assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes
+    limits locale malloc math netdb poll pthread pwd regex sched semaphore setjmp signal
+    stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings
+    syslog termios threads time unistd wchar""".split()
 SYSTEM_FOLDERS = ["arpa/", "linux/", "net/", "netinet/", "sys/"]
 
 # Functions that only these files may call; nobody may call those without a file. Tests and bench
