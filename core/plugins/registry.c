@@ -15,6 +15,7 @@ struct registry {
     const weir_protocol **protocols; /* of all of them */
     uint32_t protocol_count;
     const weir_protocol **standard; /* ended by NULL */
+    uint32_t standard_count;
 };
 
 static struct plugin *builtin;
@@ -38,6 +39,22 @@ void registry_end(void)
 
 /* --- who is in force */
 
+/* Of the first plugin that has any, and what is built in comes first. */
+static void choose_standard(struct registry *registry, const struct plugin *plugin)
+{
+    if (registry->standard_count)
+        return;
+    for (struct plugin_protocol *own = plugin->protocols; own; own = own->next)
+        if (own->protocol.client)
+            registry->standard_count++;
+    memory_free(registry->standard);
+    registry->standard = memory_zeroed((registry->standard_count + 1) * sizeof(weir_protocol *));
+    const weir_protocol **next = registry->standard;
+    for (struct plugin_protocol *own = plugin->protocols; own; own = own->next)
+        if (own->protocol.client)
+            *next++ = &own->protocol;
+}
+
 static void append(struct registry *registry, struct plugin *plugin)
 {
     registry->plugins =
@@ -48,17 +65,7 @@ static void append(struct registry *registry, struct plugin *plugin)
                                                                      sizeof(weir_protocol *));
         registry->protocols[registry->protocol_count++] = &own->protocol;
     }
-}
-
-static const weir_protocol **client_protocols(const struct registry *registry)
-{
-    uint32_t count = 0;
-    const weir_protocol **found =
-        memory_zeroed((registry->protocol_count + 1) * sizeof(weir_protocol *));
-    for (uint32_t i = 0; i < registry->protocol_count; i++)
-        if (registry->protocols[i]->client)
-            found[count++] = registry->protocols[i];
-    return found;
+    choose_standard(registry, plugin);
 }
 
 struct registry *registry_new(const char *directory)
@@ -67,7 +74,6 @@ struct registry *registry_new(const char *directory)
     registry->directory = directory ? memory_copy_string(string_of(directory)) : NULL;
     if (builtin)
         append(registry, builtin);
-    registry->standard = client_protocols(registry);
     return registry;
 }
 
@@ -190,7 +196,8 @@ const weir_protocol *registry_protocol(const struct registry *registry, const ch
 
 const weir_protocol *const *registry_standard_protocols(const struct registry *registry)
 {
-    return registry->standard;
+    static const weir_protocol *const none[] = {NULL};
+    return registry->standard ? registry->standard : none;
 }
 
 const weir_protocol *registry_protocol_at(const struct registry *registry, uint32_t index)

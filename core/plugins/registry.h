@@ -42,8 +42,9 @@ const weir_protocol *registry_need_protocol(struct registry *registry, const cha
 
 const struct plugin_filter *registry_filter(const struct registry *registry, const char *name);
 const weir_protocol *registry_protocol(const struct registry *registry, const char *name);
-/* What clients may speak where nothing else is said: what is built in and has a client's side.
- * Ended by NULL, as long as the registry. */
+/* What clients may speak where nothing else is said: what has a client's side and is built in, or,
+ * when nothing such is, is of the first plugin that has some. Ended by NULL, as long as the
+ * registry is not changed. */
 const weir_protocol *const *registry_standard_protocols(const struct registry *registry);
 /* In the order of plugins and of their registering; NULL: end. */
 const weir_protocol *registry_protocol_at(const struct registry *registry, uint32_t index);
