@@ -84,22 +84,25 @@ typedef struct weir_dictionary weir_dictionary;
 /* query("weir.dictionary/0"). [any] */
 typedef struct weir_dictionary_host {
     uint32_t size;
-    /* The one of that name, made if there is none; `bytes` bounds it all in all. Lives until exit.
-     */
+    /* The one of that name, made if there is none; `bytes` bounds it all in all: what the last one
+     * says. Lives until exit. Each part of it, 64 KiB or more unless `bytes` is less, has a bound
+     * of its own: what is larger than that is WEIR_TOO_MUCH below. */
     weir_dictionary *(*open)(weir_string name, size_t bytes);
-    /* Copies up to `most` bytes and says how many there are. WEIR_NOT_FOUND. */
+    /* Copies up to `most` bytes and says how many there are; of a counter its decimal digits.
+     * WEIR_NOT_FOUND; WEIR_INVALID: it is a bucket of rate(). */
     weir_result (*get)(weir_dictionary *dictionary, weir_string key, void *value, size_t most,
                        size_t *length);
     /* time_ms: how long it is kept; 0: for ever. if_absent: WEIR_ALREADY when there is one. */
     weir_result (*set)(weir_dictionary *dictionary, weir_string key, weir_string value,
                        uint32_t time_ms, uint32_t if_absent);
     weir_result (*remove)(weir_dictionary *dictionary, weir_string key);
-    /* In one step: a counter that is not there begins at `first` and lives time_ms from then on.
-     * WEIR_INVALID: the key holds something else. */
+    /* In one step: a counter that is not there begins at `first`, to which `by` is added, and lives
+     * time_ms from then on. WEIR_INVALID: the key holds something else. */
     weir_result (*increment)(weir_dictionary *dictionary, weir_string key, int64_t by,
                              int64_t first, uint32_t time_ms, int64_t *value);
     /* In one step: whether `cost` fits into a bucket that fills at `per_second` up to `burst`. 0
-     * and *wait_ms 0: taken; *wait_ms more: not taken, try again then. */
+     * and *wait_ms 0: taken; *wait_ms more: not taken, try again then. WEIR_INVALID: it never can,
+     * or the key holds something else. */
     weir_result (*rate)(weir_dictionary *dictionary, weir_string key, double per_second,
                         double burst, double cost, uint32_t *wait_ms);
 } weir_dictionary_host;

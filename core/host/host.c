@@ -9,6 +9,7 @@
 #include "core/connection/connection.h"
 #include "core/exchange/filters.h"
 #include "core/host/asynchronous.h"
+#include "core/host/dictionary.h"
 
 enum { TABLES_MOST = 16 };
 
@@ -19,6 +20,7 @@ static struct {
     {"weir.protocol/0", &connection_protocol_host},
     {"weir.filter/0", &exchange_filter_host},
     {"weir.asynchronous/0", &asynchronous_host},
+    {"weir.dictionary/0", &dictionary_host},
 };
 
 void host_provide(const char *name, const void *table)
