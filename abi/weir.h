@@ -167,7 +167,8 @@ typedef struct weir_reference {
 /* How serious a line of the log is. */
 enum { WEIR_LOG_DEBUG = 0, WEIR_LOG_INFO = 1, WEIR_LOG_WARNING = 2, WEIR_LOG_ERROR = 3 };
 
-/* What the host gives first: a table for each plugin, valid until its unload(). */
+/* What the host gives first: a table for each plugin, valid until its unload(), or until its
+ * load() has failed. */
 typedef struct weir_host weir_host;
 struct weir_host {
     uint32_t size;

@@ -5,4 +5,8 @@
 #include "codecs/raw/raw.h"
 #include "core/plugins/registry.h"
 
-const builtin_protocol builtin_protocols[] = {h1_protocol, raw_protocol, NULL};
+const builtin_protocol builtin_protocols[] = {
+#ifndef WEIR_BARE /* a program that has it as a plugin */
+    h1_protocol,
+#endif
+    raw_protocol, NULL};

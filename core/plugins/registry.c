@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
@@ -129,7 +130,9 @@ bool registry_add(struct registry *registry, struct plugin *plugin,
 bool registry_load(struct registry *registry, const char *path_or_name,
                    char mistake[PLUGIN_MISTAKE_BYTES])
 {
-    struct plugin *plugin = loader_open(path_or_name, registry->directory, registry, mistake);
+    char *path = loader_find(path_or_name, registry->directory);
+    struct plugin *plugin = loader_open(path, registry, mistake);
+    memory_free(path);
     if (!plugin)
         return false;
     bool added = registry_add(registry, plugin, mistake);
@@ -137,23 +140,42 @@ bool registry_load(struct registry *registry, const char *path_or_name,
     return added;
 }
 
-/* The plugin that came last does not have what it was loaded for. */
-static void has_none(const struct registry *registry, const char *kind,
+/* Loads the plugin of that name, for what is to have the same name. */
+static bool load_for(struct registry *registry, const char *kind, const char *name,
                      char mistake[PLUGIN_MISTAKE_BYTES])
 {
-    snprintf(mistake, PLUGIN_MISTAKE_BYTES, "%s is a plugin, but has no %s of that name",
-             registry->plugins[registry->count - 1]->path, kind);
+    if (!registry->directory || !loader_is_name(name)) {
+        snprintf(mistake, PLUGIN_MISTAKE_BYTES, "there is no %s \"%s\"", kind, name);
+        return false;
+    }
+    char *path = loader_find(name, registry->directory);
+    bool there = access(path, F_OK) == 0;
+    if (!there)
+        snprintf(mistake, PLUGIN_MISTAKE_BYTES,
+                 "there is no %s \"%s\", and no %s; load its plugin with `plugins`", kind, name,
+                 path);
+    memory_free(path);
+    return there && registry_load(registry, name, mistake);
+}
+
+/* The plugin of that name does not have what it was loaded for. */
+static void has_none(const struct registry *registry, const char *kind, const char *name,
+                     char mistake[PLUGIN_MISTAKE_BYTES])
+{
+    snprintf(mistake, PLUGIN_MISTAKE_BYTES,
+             "there is no %s \"%s\", although %s/%s.so is a plugin; see what that has", kind, name,
+             registry->directory, name);
 }
 
 const struct plugin_filter *registry_need_filter(struct registry *registry, const char *name,
                                                  char mistake[PLUGIN_MISTAKE_BYTES])
 {
     const struct plugin_filter *filter = registry_filter(registry, name);
-    if (filter || !registry_load(registry, name, mistake))
+    if (filter || !load_for(registry, "filter", name, mistake))
         return filter;
     filter = registry_filter(registry, name);
     if (!filter)
-        has_none(registry, "filter", mistake);
+        has_none(registry, "filter", name, mistake);
     return filter;
 }
 
@@ -161,11 +183,11 @@ const weir_protocol *registry_need_protocol(struct registry *registry, const cha
                                             char mistake[PLUGIN_MISTAKE_BYTES])
 {
     const weir_protocol *protocol = registry_protocol(registry, name);
-    if (protocol || !registry_load(registry, name, mistake))
+    if (protocol || !load_for(registry, "protocol", name, mistake))
         return protocol;
     protocol = registry_protocol(registry, name);
     if (!protocol)
-        has_none(registry, "protocol", mistake);
+        has_none(registry, "protocol", name, mistake);
     return protocol;
 }
 

@@ -14,6 +14,7 @@
 #include "core/process/config_access_log.h"
 #include "core/process/config_keys.h"
 #include "core/process/config_listeners.h"
+#include "core/process/config_plugins.h"
 #include "core/process/config_sources.h"
 #include "core/process/nearest.h"
 #include "core/process/tree.h"
@@ -202,7 +203,7 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
     if (root)
         read_root(config, root, options, errors);
     config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
-    config->snapshot.registry = registry_new(NULL);
+    config_load_plugins(config, root, options, errors);
     find_protocols(config, root, errors);
     complete(config, options, errors);
     if (!errors->count)

@@ -12,6 +12,7 @@ COUNT_FOLLOWS(struct snapshot, listeners, listener_count);
 COUNT_FOLLOWS(struct snapshot, upstreams, upstream_count);
 COUNT_FOLLOWS(struct upstream_group, servers, count);
 COUNT_FOLLOWS(struct listener_config, protocol_names, protocol_count);
+COUNT_FOLLOWS(struct config, plugins, plugin_count);
 _Static_assert(offsetof(struct upstream_group, name) == 0, "the name of a map's item");
 _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 
@@ -53,6 +54,7 @@ TEXT(admin_type, "unix:PATH, or 127.0.0.1:PORT", .mistake = value_admin_mistake)
 TEXT(server_address_type, "HOST:PORT", .mistake = value_server_mistake);
 TEXT(name_type, "NAME", .mistake = value_name_mistake);
 TEXT(account_type, "NAME or number", .mistake = value_account_mistake);
+TEXT(plugin_type, "PATH or NAME", .mistake = value_path_mistake);
 TEXT(path_type, "PATH", .mistake = value_path_mistake, .is_path = true);
 TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
 TEXT(template_type, "text with {status}, {reason} and {text}", .store = store_answer);
@@ -70,6 +72,7 @@ LIST(denied_list_type, 0, 1024, denied_type, sizeof(struct network_list *), .col
 LIST(ports_list_type, 0, 64, ports_type, sizeof(struct port_set), .collects = true);
 LIST(protocols_type, 1, 16, name_type, sizeof(char *));
 LIST(servers_type, 1, 1024, server_address_type, sizeof(char *));
+LIST(plugins_type, 0, PLUGINS_MOST, plugin_type, sizeof(char *));
 
 /* --- keys */
 
@@ -252,6 +255,16 @@ static const struct schema_key root_keys[] = {
      .offset = AT(workers),
      .standard = "auto",
      .help = "How many threads serve connections. auto: one for each CPU that weir may use."},
+    {.name = "plugins",
+     .type = &plugins_type,
+     .offset = offsetof(struct config, plugins),
+     .help = "More protocols and filters: files of plugins; a NAME is NAME.so in the plugin "
+             "directory."},
+    {.name = "plugin_directory",
+     .type = &path_type,
+     .offset = offsetof(struct config, plugin_directory),
+     .help = "Where plugins are found by their names; else lib/weir/plugins where weir is "
+             "installed."},
     {.name = "listen",
      .type = &listeners_type,
      .offset = AT(listeners),

@@ -13,8 +13,11 @@
 struct config {
     struct snapshot snapshot; /* first: who has it has the whole */
     char *fixed_upstream;     /* the name of the group */
-    char *include;            /* never set: files have been merged by then */
-    struct arena arena;       /* all that the snapshot points to */
+    char **plugins;           /* paths and names as written: the registry has the plugins */
+    uint32_t plugin_count;
+    char *plugin_directory; /* NULL: the standard one */
+    char *include;          /* never set: files have been merged by then */
+    struct arena arena;     /* all that the snapshot points to */
     uint64_t first_block[128];
 };
 

@@ -4,9 +4,9 @@
 #include "core/base/breadcrumb.h"
 #include "core/base/worker.h"
 #include "core/host/host.h"
-#include "core/plugins/registry.h"
 #include "core/process/config.h"
 #include "core/process/config_json_schema.h"
+#include "core/process/config_plugins.h"
 #include "core/process/options.h"
 #include "core/process/process.h"
 #include "core/process/remote.h"
@@ -89,8 +89,8 @@ int main(int count, char **arguments)
     thread_is_main = true;
     breadcrumb_watch();
     host_provide("weir.configuration/0", &section_host);
-    registry_start(host_table(WEIR_VERSION));
+    plugins_start(host_table(WEIR_VERSION));
     int status = execute(&options);
-    registry_end();
+    plugins_end();
     return status;
 }

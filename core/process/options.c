@@ -87,6 +87,18 @@ static bool take_upstream(struct parser *parser, const struct option *option, co
     return true;
 }
 
+static bool take_plugin(struct parser *parser, const struct option *option, const char *value)
+{
+    struct options *options = parser->options;
+    const char *mistake = value_path_mistake(string_of(value));
+    if (mistake)
+        return fail_value(parser, option, value, mistake);
+    if (options->plugin_count == PLUGINS_MOST)
+        return fail(parser, "%s: more than %d plugins", option->name, PLUGINS_MOST);
+    options->plugins[options->plugin_count++] = value;
+    return true;
+}
+
 static bool take_open(struct parser *parser, const struct option *option, const char *value)
 {
     parser->options->open = true;
@@ -111,6 +123,7 @@ static const struct option known[] = {
     {'c', "--config", "FILE", "read the configuration from this YAML file", take_config},
     {'w', "--workers", "N", "serve with that many threads; auto: one per CPU", take_workers},
     {'u', "--upstream", "HOST:PORT", "send every request there: a reverse proxy", take_upstream},
+    {0, "--plugin", "PATH", "load that plugin, or NAME; may be repeated", take_plugin},
     {'h', "--help", NULL, "print this and exit", take_help},
     {0, "--version", NULL, "print the version and exit", take_version},
 };

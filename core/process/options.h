@@ -28,7 +28,9 @@ struct options {
     const char *listeners[LISTENERS_MOST];
     uint32_t listener_count; /* 0: as configured */
     bool has_workers;
-    uint32_t workers;     /* 0: one per CPU */
+    uint32_t workers;                  /* 0: one per CPU */
+    const char *plugins[PLUGINS_MOST]; /* paths, or names in the plugin directory */
+    uint32_t plugin_count;
     const char *upstream; /* "host:port"; NULL: as configured */
     bool open;            /* listeners that do not say who may use them are for anybody */
 };

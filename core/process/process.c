@@ -4,6 +4,7 @@
  * What has started when one step fails ends with the process. */
 #include "core/process/process.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "core/edge/admission.h"
 #include "core/exchange/exchange.h"
 #include "core/io/loop.h"
+#include "core/plugins/copies.h"
 #include "core/process/admin.h"
 #include "core/process/config.h"
 #include "core/process/notify.h"
@@ -194,13 +196,23 @@ static void announce(struct process *process)
     notify_ready("serving");
 }
 
+static bool give_plugins(const struct account *account)
+{
+    if (copies_give(account->user, account->group))
+        return true;
+    log_write(LOG_ERROR, "cannot give the copies of plugins to user %u: %s", account->user,
+              strerror(errno));
+    return false;
+}
+
 /* What only root may do comes before the last step. */
 static bool take_account(const struct process *process, const struct account *account)
 {
     const char *pid_file = process->generation->snapshot->pid_file;
     bool gives = account->wanted && geteuid() == 0;
     return (!gives || places_give(&process->places, account->user, account->group)) &&
-           (!pid_file || pid_file_write(pid_file)) && privileges_drop(account);
+           (!gives || give_plugins(account)) && (!pid_file || pid_file_write(pid_file)) &&
+           privileges_drop(account);
 }
 
 static bool start(struct process *process, const struct account *account)

@@ -12,6 +12,7 @@
 enum {
     WORKERS_MOST = 256,
     LISTENERS_MOST = 64,
+    PLUGINS_MOST = 64,
     VALUE_TEXT_BYTES = 96,
     UNIX_PATH_MOST = 107, /* what fits into a socket address */
 };

@@ -47,8 +47,8 @@ LIBRARIES = {
 }
 
 # What belongs to the C library and the kernel, free for all.
-SYSTEM = """assert ctype dirent dlfcn endian errno fcntl fnmatch ftw getopt glob grp inttypes
-    limits locale malloc math netdb poll pthread pwd regex sched semaphore setjmp signal
+SYSTEM = """assert ctype dirent dlfcn elf endian errno fcntl fnmatch ftw getopt glob grp
+    inttypes limits locale malloc math netdb poll pthread pwd regex sched semaphore setjmp signal
     stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings
     syslog termios threads time unistd wchar""".split()
 SYSTEM_FOLDERS = ["arpa/", "linux/", "net/", "netinet/", "sys/"]

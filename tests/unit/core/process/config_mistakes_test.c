@@ -35,7 +35,8 @@ struct wrong {
 };
 
 #define ROOT_KEYS                                                                                  \
-    "workers, listen, upstream, fixed_upstream, connect_ports, deny_addresses, limits, timeouts, " \
+    "workers, plugins, plugin_directory, listen, upstream, fixed_upstream, connect_ports, "        \
+    "deny_addresses, limits, timeouts, "                                                           \
     "drain_timeout, log, error_bodies, admin, user, group, pid_file, include"
 
 #define GUARD                                                                                      \

@@ -1,0 +1,19 @@
+/* core/process/config_plugins.h - the plugins of a configuration are loaded when it is */
+#ifndef CORE_PROCESS_CONFIG_PLUGINS_H
+#define CORE_PROCESS_CONFIG_PLUGINS_H
+
+#include "core/process/config_errors.h"
+#include "core/process/config_keys.h"
+#include "core/process/options.h"
+#include "core/process/tree.h"
+
+/* Around everything else that has to do with plugins: what they get from weir. */
+void plugins_start(const weir_host *host);
+void plugins_end(void);
+
+/* Makes the snapshot's registry: what is built in, then the options' plugins, then the file's. What
+ * cannot be loaded is a mistake. `root` may be NULL. */
+void config_load_plugins(struct config *config, const struct tree_node *root,
+                         const struct options *options, struct config_errors *errors);
+
+#endif

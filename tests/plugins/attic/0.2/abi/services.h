@@ -1,0 +1,110 @@
+/* abi/services.h - what a plugin may have done: timers, other threads, work, requests of its own,
+ * metrics, a dictionary that all workers share
+ *
+ * What is asked for has an owner, an exchange as one filter sees it (weir_filter_host.reference) or
+ * an instance on one worker (worker_reference). The answer comes as an event of the owner: to
+ * event() or worker_event(). When the owner ends, everything of it is cancelled. */
+#ifndef WEIR_SERVICES_H
+#define WEIR_SERVICES_H
+
+#include "configuration.h"
+#include "weir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kinds of threads. */
+enum { WEIR_THREAD_MAIN = 1, WEIR_THREAD_WORKER = 2, WEIR_THREAD_OTHER = 3 };
+
+/* A request of a plugin's own. Everything is copied. It passes no filters; it may go where the
+ * client of the exchange that owns it may go, and to named upstreams. */
+typedef struct weir_fetch {
+    uint32_t size;
+    uint32_t timeout_ms;  /* for the whole; 0: 30 s */
+    weir_string method;   /* empty: GET */
+    weir_string url;      /* "http://host:port/path"; with an upstream: "/path" */
+    weir_string upstream; /* of the configuration; empty: the url's own host */
+    const weir_field *fields;
+    uint32_t count;
+    uint32_t body_most; /* bytes of the answer's body that are kept; 0: 64 KiB */
+    weir_string body;
+} weir_fetch;
+
+/* query("weir.asynchronous/0"). [worker], the owner's, but for post(). */
+typedef struct weir_asynchronous_host {
+    uint32_t size;
+    /* [any] WEIR_EVENT_POST. drop(data) runs exactly once, whatever happens: after it was
+     * delivered, when the owner is gone (WEIR_GONE), or when too many are waiting (WEIR_TOO_MUCH).
+     * It may run on any thread. NULL: nothing to drop. */
+    weir_result (*post)(weir_reference owner, uint32_t tag, void *data, void (*drop)(void *data));
+    /* WEIR_EVENT_TIMER, once. `timer` may be NULL. */
+    weir_result (*timer)(weir_reference owner, uint32_t milliseconds, uint32_t tag,
+                         weir_reference *timer);
+    /* run(data) on a thread of the pool, then WEIR_EVENT_WORK with what it returned; then
+     * drop(data), exactly once. */
+    weir_result (*work)(weir_reference owner, weir_result (*run)(void *data), uint32_t tag,
+                        void *data, void (*drop)(void *data), weir_reference *work);
+    /* WEIR_EVENT_FETCH, never before this returns. */
+    weir_result (*fetch)(weir_reference owner, const weir_fetch *fetch, uint32_t tag,
+                         weir_reference *request);
+    /* Nothing of it is delivered after this; WEIR_GONE: it was delivered before, or never was. */
+    weir_result (*cancel)(weir_reference task);
+    weir_reference (*worker_reference)(weir_worker *worker); /* in worker_make(): the instance's */
+    uint32_t (*thread)(void);                                /* [any] WEIR_THREAD_* */
+    uint64_t (*now_ms)(void);                                /* [worker] monotonic, of this turn */
+    uint64_t (*wall_us)(void);                               /* [any] since 1970 */
+} weir_asynchronous_host;
+
+enum { WEIR_COUNTER = 0, WEIR_GAUGE = 1 };
+
+typedef struct weir_metric {
+    uint32_t size;
+    uint32_t kind;
+    const char *name; /* "acme_refused_total"; shown as weir_plugin_acme_refused_total */
+    const char *help;
+    const char *const *labels; /* their names, label_count of them */
+    uint32_t label_count;      /* at most 8 */
+    uint32_t series_most;      /* further label values are counted as "other"; 0: 1000 */
+} weir_metric;
+
+/* query("weir.metrics/0"). */
+typedef struct weir_metrics_host {
+    uint32_t size;
+    /* [main] in load() or make(). The same name gives the same metric again. */
+    weir_result (*define)(const weir_host *host, const weir_metric *metric, uint32_t *id);
+    /* [worker] lock-free; one value for each label */
+    void (*add)(uint32_t id, int64_t value, const weir_string *label_values);
+} weir_metrics_host;
+
+/* Keys and values, shared by all workers and plugins, lost at exit and kept over reloads. Bounded:
+ * the entries that were not used for longest make room. */
+typedef struct weir_dictionary weir_dictionary;
+
+/* query("weir.dictionary/0"). [any] */
+typedef struct weir_dictionary_host {
+    uint32_t size;
+    /* The one of that name, made if there is none; `bytes` bounds it all in all. Lives until exit.
+     */
+    weir_dictionary *(*open)(weir_string name, size_t bytes);
+    /* Copies up to `most` bytes and says how many there are. WEIR_NOT_FOUND. */
+    weir_result (*get)(weir_dictionary *dictionary, weir_string key, void *value, size_t most,
+                       size_t *length);
+    /* time_ms: how long it is kept; 0: for ever. if_absent: WEIR_ALREADY when there is one. */
+    weir_result (*set)(weir_dictionary *dictionary, weir_string key, weir_string value,
+                       uint32_t time_ms, uint32_t if_absent);
+    weir_result (*remove)(weir_dictionary *dictionary, weir_string key);
+    /* In one step: a counter that is not there begins at `first` and lives time_ms from then on.
+     * WEIR_INVALID: the key holds something else. */
+    weir_result (*increment)(weir_dictionary *dictionary, weir_string key, int64_t by,
+                             int64_t first, uint32_t time_ms, int64_t *value);
+    /* In one step: whether `cost` fits into a bucket that fills at `per_second` up to `burst`. 0
+     * and *wait_ms 0: taken; *wait_ms more: not taken, try again then. */
+    weir_result (*rate)(weir_dictionary *dictionary, weir_string key, double per_second,
+                        double burst, double cost, uint32_t *wait_ms);
+} weir_dictionary_host;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
