@@ -61,19 +61,24 @@ enum { WEIR_COUNTER = 0, WEIR_GAUGE = 1 };
 typedef struct weir_metric {
     uint32_t size;
     uint32_t kind;
-    const char *name; /* "acme_refused_total"; shown as weir_plugin_acme_refused_total */
+    const char *name; /* letters, digits and _, at most 100: "acme_refused_total" is shown as
+                         weir_plugin_acme_refused_total */
     const char *help;
     const char *const *labels; /* their names, label_count of them */
     uint32_t label_count;      /* at most 8 */
-    uint32_t series_most;      /* further label values are counted as "other"; 0: 1000 */
+    uint32_t series_most;      /* further label values are counted as "other"; 0: 1000; at most
+                                  100000 */
 } weir_metric;
 
 /* query("weir.metrics/0"). */
 typedef struct weir_metrics_host {
     uint32_t size;
-    /* [main] in load() or make(). The same name gives the same metric again. */
+    /* [main] in load() or make(). The same name gives the same metric again, with its counts, also
+     * after a reload. WEIR_INVALID: a wrong name, or that name is defined with another kind or
+     * other labels; the log says so. Texts are copied. */
     weir_result (*define)(const weir_host *host, const weir_metric *metric, uint32_t *id);
-    /* [worker] lock-free; one value for each label */
+    /* [worker] One value for each label, of which 128 bytes count. Without locks, but when a worker
+     * meets values first. Counters ignore what is negative. */
     void (*add)(uint32_t id, int64_t value, const weir_string *label_values);
 } weir_metrics_host;
 

@@ -10,6 +10,7 @@
 #include "core/exchange/filters.h"
 #include "core/host/asynchronous.h"
 #include "core/host/dictionary.h"
+#include "core/host/plugin_metrics.h"
 
 enum { TABLES_MOST = 16 };
 
@@ -21,6 +22,7 @@ static struct {
     {"weir.filter/0", &exchange_filter_host},
     {"weir.asynchronous/0", &asynchronous_host},
     {"weir.dictionary/0", &dictionary_host},
+    {"weir.metrics/0", &metrics_host},
 };
 
 void host_provide(const char *name, const void *table)

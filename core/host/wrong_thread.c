@@ -36,8 +36,8 @@ weir_result wrong_thread(const void *caller, const char *function)
     if (!dladdr(caller, &info) || !is_first(info.dli_fbase))
         return WEIR_WRONG_THREAD;
     log_write(LOG_ERROR,
-              "plugin %s: %s() is called on a thread that is not its owner's worker; it fails, and "
-              "this is said once",
+              "plugin %s: %s() is called on a thread other than the worker's that it is about; it "
+              "does nothing there, and this is said once",
               breadcrumb.plugin ? breadcrumb.plugin : info.dli_fname, function);
     return WEIR_WRONG_THREAD;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/string.h"
+#include "core/host/plugin_metrics.h"
 #include "core/io/loop.h"
 
 static uint64_t up_seconds(const struct process *process)
@@ -129,6 +130,7 @@ void page_metrics(struct process *process, struct text *text)
     add_workers_metrics(process, text);
     add_configuration_metrics(process, text);
     add_process_metrics(process, text);
+    plugin_metrics_write(text);
 }
 
 /* --- status */
