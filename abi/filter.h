@@ -209,9 +209,10 @@ enum {
     WEIR_ROUTE = 5,    /* its name in the configuration, empty: none */
     WEIR_UPSTREAM = 6, /* likewise */
     WEIR_USER = 7,
-    WEIR_ANSWERED_BY = 8, /* the response: "server", "weir", or the filter's name */
-    WEIR_CAUSE = 9,       /* why it ended, as in the access log: "ok", "dns_error" */
-    WEIR_IDENTITY = 10    /* of the exchange, as in the access log: "0-42" */
+    WEIR_ANSWERED_BY = 8,   /* the response: "server", "weir", or the filter's name */
+    WEIR_CAUSE = 9,         /* why it ended, as in the access log: "ok", "dns_error" */
+    WEIR_IDENTITY = 10,     /* of the exchange, as in the access log: "0-42" */
+    WEIR_CLIENT_SCHEME = 11 /* how the client speaks to weir: "http", or "https" over TLS */
 };
 
 /* Numbers that number() tells; 0 when there is none (yet). */

@@ -97,6 +97,8 @@ static weir_string text_of(const struct exchange *x, uint32_t what)
         return cause(x);
     case WEIR_IDENTITY:
         return identity(x);
+    case WEIR_CLIENT_SCHEME:
+        return WEIR_STRING("http"); /* whatever clients come in on is plain */
     default:
         return (weir_string){NULL, 0};
     }

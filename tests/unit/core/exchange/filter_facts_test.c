@@ -137,6 +137,7 @@ static void before_anything_happens(void **state)
     text_is(WEIR_ANSWERED_BY, "");
     text_is(WEIR_CAUSE, "");
     text_is(WEIR_IDENTITY, "2-77");
+    text_is(WEIR_CLIENT_SCHEME, "http");
     number_is(WEIR_STATUS, 0);
     number_is(WEIR_EXCHANGE_NUMBER, 77);
     number_is(WEIR_ATTEMPTS, 0);
