@@ -30,6 +30,9 @@ const struct metric_about metric_abouts[METRICS] = {
                                  .help = "Requests answered by weir with an error, or aborted."},
     [METRIC_ATTEMPTS_REPEATED] = {.name = "attempts_repeated",
                                   .help = "Requests sent to a server once more."},
+    [METRIC_FILTER_FAULTS] = {.name = "filter_faults",
+                              .help = "Hooks of filters that failed, or answered what they must "
+                                      "not."},
     [METRIC_ACCESS_LINES_DROPPED] = {.name = "access_lines_dropped",
                                      .help = "Lines of the access log that could not be written."},
     [METRIC_REQUEST_BYTES] = {.name = "request_bytes",

@@ -20,6 +20,7 @@ enum metric {
     METRIC_EXCHANGES_OPEN,   /* gauge */
     METRIC_EXCHANGES_FAILED, /* answered by weir with an error, or aborted */
     METRIC_ATTEMPTS_REPEATED,
+    METRIC_FILTER_FAULTS,
     METRIC_ACCESS_LINES_DROPPED, /* of the access log: what takes them is too slow, or full */
     METRIC_REQUEST_BYTES,        /* body and tunnel bytes */
     METRIC_RESPONSE_BYTES,

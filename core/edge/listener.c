@@ -15,6 +15,7 @@
 #include "core/connection/connection.h"
 #include "core/edge/admission.h"
 #include "core/edge/sniff.h"
+#include "core/exchange/filters.h"
 #include "core/io/listen.h"
 #include "core/io/loop.h"
 #include "core/plugins/registry.h"
@@ -202,6 +203,13 @@ static void receive(struct entrance *entrance, struct carrier *carrier, enum adm
     carrier_open(carrier, &guest_events, guest);
 }
 
+/* What the filters say of the client's address. */
+static bool is_welcome(const struct entrance *entrance, const struct carrier *carrier)
+{
+    const char *where = entrance->config ? entrance->config->address : "admin";
+    return filters_accept(entrance->terms.chain, entrance->terms.use, &carrier->facts.peer, where);
+}
+
 static void on_accepted(void *user, struct carrier *carrier)
 {
     struct entrance *entrance = user;
@@ -210,8 +218,11 @@ static void on_accepted(void *user, struct carrier *carrier)
         admission =
             admission_enter(entrance->terms.use->snapshot, entrance->config, &carrier->facts.peer);
     if (admission != ADMISSION_REFUSED) {
-        receive(entrance, carrier, admission);
-        return;
+        if (is_welcome(entrance, carrier)) {
+            receive(entrance, carrier, admission);
+            return;
+        }
+        admission_leave(admission, &carrier->facts.peer);
     }
     metric_add(&entrance->edge->worker->metrics, METRIC_CLIENTS_REFUSED, 1);
     carrier_close(carrier, CARRIER_CLOSE_NOW);

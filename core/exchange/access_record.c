@@ -14,7 +14,6 @@
 void access_note_begin(struct exchange *x, const struct connection *connection)
 {
     struct exchange_notes *notes = notes_of(x);
-    notes->number = metric_read(&x->worker->metrics, METRIC_EXCHANGES);
     notes->client = connection->carrier->facts.peer;
     address_unmap(&notes->client);
     notes->listener = connection->terms ? connection->terms->listener : NULL;
@@ -40,7 +39,7 @@ static enum access_by answered_by(const struct exchange *x)
         return ACCESS_BY_NOBODY;
     if (x->progress != PROGRESS_ANSWERED)
         return ACCESS_BY_SERVER;
-    return x->cause == WEIR_OK && x->replier ? ACCESS_BY_FILTER : ACCESS_BY_WEIR;
+    return x->cause == WEIR_OK && x->filters.replier ? ACCESS_BY_FILTER : ACCESS_BY_WEIR;
 }
 
 /* 0 means that it did not happen. */
@@ -59,7 +58,7 @@ static void write_record(struct exchange *x)
     uint64_t total_us = duration(x->start_us, loop_now_us(loop));
     struct access_record record = {
         .worker = x->worker->index,
-        .number = notes->number,
+        .number = x->number,
         .time_us = loop_wall_us(loop) - total_us,
         .client = notes_client(notes, client),
         .server = notes_server(notes, server),
@@ -79,7 +78,7 @@ static void write_record(struct exchange *x)
         .why = notes->cause,
     };
     if (record.by == ACCESS_BY_FILTER)
-        record.filter = string_of(x->replier->name);
+        record.filter = string_of(x->filters.replier->use->filter->name);
     access_lines_add(x->worker->access_lines, x->snapshot->access_log.compiled, &record);
 }
 

@@ -21,7 +21,7 @@ void access_write(struct exchange *exchange, weir_result why);
 /* The exchange has its client's connection. */
 static inline void access_begin(struct exchange *exchange, const struct connection *connection)
 {
-    if (exchange->chain->count || access_is_on(exchange))
+    if (exchange->filters.chains[0]->count || access_is_on(exchange))
         access_note_begin(exchange, connection);
 }
 

@@ -48,6 +48,8 @@ static struct deadline earlier(struct deadline a, struct deadline b)
 struct deadline deadline_of(const struct exchange *x)
 {
     const struct timeouts *timeouts = &x->snapshot->timeouts;
+    if (x->filters.pauses)
+        return (struct deadline){filters_deadline(x), WEIR_FILTER_TIMEOUT};
     if (x->tunnel || x->event_stream)
         return after(x, timeouts->tunnel_idle, WEIR_IDLE_TIMEOUT);
     weir_result silence = x->server.head ? WEIR_IDLE_TIMEOUT : WEIR_RESPONSE_TIMEOUT;

@@ -11,9 +11,11 @@
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
 #include "core/exchange/access_record.h"
+#include "core/exchange/authentication.h"
 #include "core/exchange/deadline.h"
 #include "core/exchange/hop.h"
 #include "core/exchange/reply.h"
+#include "core/exchange/stage.h"
 #include "core/io/loop.h"
 #include "core/upstream/pool.h"
 #include "core/upstream/route.h"
@@ -47,8 +49,10 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     x->worker = worker;
     x->use = snapshot_take(terms->use);
     x->snapshot = x->use->snapshot;
-    x->chain = terms->chain;
+    x->filters.chains[0] = terms->chain;
+    x->filters.chains[1] = &filter_chain_empty;
     x->start_us = loop_now_us(worker->loop);
+    x->begun_ms = loop_now_ms(worker->loop);
     mark_init(&x->mark, exchange_step);
     mark_init(&x->dead, exchange_free);
     channel_init(&x->client, worker->turn, &x->mark, &x->arena);
@@ -63,6 +67,7 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     wheel_entry_init(&x->deadline, on_deadline);
     x->active_ms = loop_now_ms(worker->loop);
     metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
+    x->number = metric_read(&worker->metrics, METRIC_EXCHANGES);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, 1);
     access_begin(x, connection);
     return &x->client;
@@ -90,9 +95,15 @@ static void renew_server(struct exchange *x, weir_result why)
     channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
 }
 
+/* Filters that have seen a response before this one do not see it instead of that one. */
 static void make_way_for_answer(struct exchange *x)
 {
     renew_server(x, WEIR_CANCELLED);
+    stages_clear(&x->request_flow);
+    stages_clear(&x->response_flow);
+    x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
+    x->filters.runs[WEIR_RESPONSE_DIRECTION].waiting = false;
+    x->filters.runs[WEIR_RESPONSE_DIRECTION].collecting = false;
     x->response = NULL;
     x->progress = PROGRESS_ANSWERED;
 }
@@ -111,15 +122,35 @@ static void answer_failure(struct exchange *x, weir_result cause)
                     x->snapshot->error_template);
 }
 
-/* A filter answered or failed instead of continuing. */
+static void answer_with_reply(struct exchange *x)
+{
+    struct head *reply = x->reply;
+    weir_slice body = x->reply_body;
+    make_way_for_answer(x);
+    x->reply = NULL;
+    reply_with(&x->server, reply, &body, x->reply_continues);
+}
+
+/* A filter settled the exchange instead of continuing. */
 static void answer_for_filter(struct exchange *x, weir_answer answer)
 {
-    if (answer == WEIR_FAIL || x->response_sent) {
+    weir_result refusal = x->filters.refusal != WEIR_OK ? x->filters.refusal : WEIR_DENIED;
+    if (answer == WEIR_DENY)
+        answer_failure(x, refusal);
+    else if (answer != WEIR_DONE)
         answer_failure(x, WEIR_INTERNAL);
-        return;
-    }
-    make_way_for_answer(x);
-    reply_with(&x->server, x->reply, &x->reply_body);
+    else if (x->aborted)
+        finish(x, WEIR_CANCELLED);
+    else
+        answer_with_reply(x);
+}
+
+/* Whether the exchange goes on: what the filters of a step said. */
+static bool goes_on(struct exchange *x, weir_answer answer)
+{
+    if (answer != WEIR_CONTINUE && answer != WEIR_PAUSE)
+        answer_for_filter(x, answer);
+    return answer == WEIR_CONTINUE;
 }
 
 /* --- the request, on its way to a server */
@@ -141,17 +172,31 @@ static bool answered_here(struct exchange *x)
     return true;
 }
 
+/* Where a filter sends it, or where it is meant to go. */
+static weir_result pick_target(struct exchange *x)
+{
+    uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
+    weir_string wanted = x->retarget;
+    x->retarget.length = 0;
+    if (wanted.length)
+        return route_named(x->snapshot, &x->request->view, wanted, turn, &x->target);
+    return route_pick(x->snapshot, &x->request->view, turn, &x->target);
+}
+
 static weir_result choose_target(struct exchange *x)
 {
-    weir_string name = string_of(x->snapshot->via_name);
-    uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
-    weir_head *head = &x->request->view;
-    if (hop_is_loop(x->request, name))
+    if (hop_is_loop(x->request, string_of(x->snapshot->via_name)))
         return WEIR_LOOP;
-    weir_result rc = route_pick(x->snapshot, head, turn, &x->target);
-    if (rc == WEIR_OK && head->kind != WEIR_TUNNEL)
-        hop_request(x->request, name);
-    return rc;
+    return pick_target(x);
+}
+
+/* A filter may have changed where it goes. */
+static bool follow_retarget(struct exchange *x)
+{
+    weir_result rc = x->retarget.length ? pick_target(x) : WEIR_OK;
+    if (rc != WEIR_OK)
+        answer_failure(x, rc);
+    return rc == WEIR_OK;
 }
 
 static bool body_too_large(const struct exchange *x)
@@ -166,9 +211,20 @@ static bool body_too_large(const struct exchange *x)
 /* First of all, also when it is answered because it is malformed or broke off already. */
 static void step_new(struct exchange *x)
 {
-    weir_answer answer = filters_open(x);
-    if (answer != WEIR_CONTINUE)
-        answer_for_filter(x, answer);
+    goes_on(x, filters_open(x, 0));
+}
+
+/* Who the client is, and what the filters say that it wants. */
+static weir_answer run_request_hooks(struct exchange *x)
+{
+    if (!x->authenticated) {
+        weir_answer answer = authentication_run(x);
+        if (answer != WEIR_CONTINUE)
+            return answer;
+        x->authenticated = true;
+        filters_rewind(x, WEIR_REQUEST_DIRECTION);
+    }
+    return filters_run(x, HOOK_REQUEST, WEIR_REQUEST_DIRECTION, NULL);
 }
 
 static void step_begun(struct exchange *x)
@@ -177,24 +233,73 @@ static void step_begun(struct exchange *x)
         answer_failure(x, x->request->view.error);
         return;
     }
-    weir_answer answer = filters_run(x, HOOK_REQUEST);
-    if (answer != WEIR_CONTINUE) {
-        answer_for_filter(x, answer);
-        return;
-    }
-    if (answered_here(x))
+    if (!goes_on(x, run_request_hooks(x)) || answered_here(x))
         return;
     weir_result rc = choose_target(x);
-    if (rc == WEIR_OK)
-        start_attempt(x);
-    else
+    if (rc != WEIR_OK) {
         answer_failure(x, rc);
+        return;
+    }
+    filters_rewind(x, WEIR_REQUEST_DIRECTION);
+    x->progress = PROGRESS_ROUTED;
+}
+
+static bool has_body(const struct channel *source)
+{
+    return !source->incoming_ended || source->incoming.count || source->trailers;
+}
+
+/* Filters that see the bytes; those that may change how many there are make the length unknown. */
+static void prepare_flow(struct exchange *x, uint32_t direction, enum filter_hook hook,
+                         uint32_t edits)
+{
+    struct flow *flow = exchange_flow(x, direction);
+    if (!filters_having(x, hook) || !has_body(flow->source))
+        return;
+    stages_extend(x, direction, hook, NULL);
+    for (struct stage *stage = flow->first; stage; stage = stage->next)
+        if (stage->mode == STAGE_ASKS && (stage->filter->use->filter->flags & edits))
+            exchange_set_length(x, direction, -1);
+}
+
+static struct head *head_to_be_sent(struct exchange *x, uint32_t direction)
+{
+    if (direction == WEIR_REQUEST_DIRECTION)
+        return x->progress < PROGRESS_SENT ? x->request : NULL;
+    return x->response_sent ? NULL : x->response;
+}
+
+void exchange_set_length(struct exchange *x, uint32_t direction, int64_t bytes)
+{
+    struct head *head = head_to_be_sent(x, direction);
+    if (!head)
+        return;
+    for (uint32_t i = 0; i < head->count; i++)
+        if (head->ids[i] == FIELD_CONTENT_LENGTH)
+            head_remove(head, i);
+    head_compact(head);
+    head->view.content_length = bytes;
+    if (bytes >= 0)
+        head_append(head, WEIR_STRING("Content-Length"),
+                    arena_format(&x->arena, "%lld", (long long)bytes));
+}
+
+static void step_routed(struct exchange *x)
+{
+    if (!goes_on(x, filters_run(x, HOOK_ROUTE, WEIR_REQUEST_DIRECTION, NULL)) ||
+        !follow_retarget(x))
+        return;
+    if (x->request->view.kind != WEIR_TUNNEL)
+        hop_request(x->request, string_of(x->snapshot->via_name));
+    if (x->request->view.kind == WEIR_REQUEST)
+        prepare_flow(x, WEIR_REQUEST_DIRECTION, HOOK_REQUEST_BODY, WEIR_FILTER_EDITS_REQUEST);
+    filters_rewind(x, WEIR_REQUEST_DIRECTION);
+    start_attempt(x);
 }
 
 static void send_request_head(struct exchange *x)
 {
-    bool whole = x->client.incoming_ended && relay_drained(&x->request_flow) && !x->client.trailers;
-    bool end = whole && x->request->view.kind != WEIR_TUNNEL;
+    bool end = relay_complete(&x->request_flow) && x->request->view.kind != WEIR_TUNNEL;
     x->progress = PROGRESS_SENT;
     x->request_flow.ended = end;
     x->active_ms = loop_now_ms(x->worker->loop);
@@ -205,36 +310,75 @@ static void send_request_head(struct exchange *x)
         channel_fail(&x->server, WEIR_REFUSED, true);
 }
 
+/* The filters are told of an attempt that failed; whether it may be repeated. */
+static bool filters_let_repeat(struct exchange *x, weir_result why, bool repeats)
+{
+    struct filter_upstream_error error = {.why = why, .repeats = repeats};
+    weir_answer answer = filters_ask(x, HOOK_UPSTREAM_ERROR, &error);
+    if (answer == WEIR_CONTINUE || answer == WEIR_FORBID)
+        return repeats && answer == WEIR_CONTINUE;
+    answer_for_filter(x, answer);
+    return false;
+}
+
 static void step_acquiring(struct exchange *x)
 {
     enum attempt_state state = attempt_step(&x->attempt, &x->target);
     if (state == ATTEMPT_FAILED) {
-        answer_failure(x, x->attempt.error);
+        weir_result error = x->attempt.error;
+        filters_let_repeat(x, error, false);
+        if (x->progress == PROGRESS_ACQUIRING && !x->finished)
+            answer_failure(x, error);
         return;
     }
     if (state != ATTEMPT_READY)
         return;
     connection_attach(x->attempt.connection, &x->server);
-    weir_answer answer = filters_run(x, HOOK_UPSTREAM);
-    if (answer == WEIR_CONTINUE)
+    x->progress = PROGRESS_CONNECTED;
+}
+
+static void repeat_attempt(struct exchange *x, weir_result why)
+{
+    renew_server(x, why);
+    filters_rewind(x, WEIR_REQUEST_DIRECTION);
+    if (!follow_retarget(x))
+        return;
+    start_attempt(x);
+    turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark); /* the dial may wait for us only */
+}
+
+static void step_connected(struct exchange *x)
+{
+    if (x->server.failed != WEIR_OK) {
+        x->server.unprocessed = true; /* nothing was sent */
+        return;
+    }
+    if (!goes_on(x, filters_run(x, HOOK_UPSTREAM, WEIR_REQUEST_DIRECTION, NULL)))
+        return;
+    filters_rewind(x, WEIR_REQUEST_DIRECTION);
+    if (!x->retarget.length)
         send_request_head(x);
+    else if (x->attempt.number < ATTEMPTS_MOST)
+        repeat_attempt(x, WEIR_OK);
     else
-        answer_for_filter(x, answer);
+        answer_failure(x, WEIR_INTERNAL);
 }
 
 /* The server's leg died. What it delivered before is still passed on. */
 static void step_server_failed(struct exchange *x)
 {
     weir_result why = x->server.failed;
-    bool may =
-        !x->response_sent &&
-        attempt_may_repeat(&x->attempt, &x->server, x->request->view.method, x->server.sent_bytes);
+    bool sent = x->response_sent || x->server.head;
+    bool may = !sent && attempt_may_repeat(&x->attempt, &x->server, x->request->view.method,
+                                           x->server.sent_bytes);
+    bool told = sent || x->progress == PROGRESS_ANSWERED;
+    if (!told)
+        may = filters_let_repeat(x, why, may);
+    if (x->finished || (!told && x->progress == PROGRESS_ANSWERED))
+        return; /* a filter answered */
     if (may) {
-        renew_server(x, why);
-        x->request_flow.in_transit = 0;
-        start_attempt(x);
-        turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark); /* the dial may wait for us only */
-    } else if (!x->server.head && !x->response_sent) {
+        repeat_attempt(x, why);
+    } else if (!sent) {
         answer_failure(x, why);
     } else if (relay_drained(&x->response_flow)) {
         metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
@@ -266,7 +410,9 @@ static void step_timed_out(struct exchange *x)
 {
     weir_result cause = x->timed_out;
     x->timed_out = WEIR_OK;
-    if (x->progress == PROGRESS_ANSWERED || x->response_sent)
+    if (cause == WEIR_FILTER_TIMEOUT)
+        goes_on(x, filters_pauses_over(x));
+    else if (x->progress == PROGRESS_ANSWERED || x->response_sent)
         finish(x, cause);
     else
         answer_failure(x, cause);
@@ -276,13 +422,18 @@ static void step_request(struct exchange *x)
 {
     if (x->progress == PROGRESS_BEGUN)
         step_begun(x);
+    if (x->progress == PROGRESS_ROUTED)
+        step_routed(x);
     if (x->progress == PROGRESS_ACQUIRING)
         step_acquiring(x);
+    if (x->progress == PROGRESS_CONNECTED)
+        step_connected(x);
 }
 
 /* --- the response, on its way to the client */
 
-/* RFC 9110 10.1.1: a client that waits is not left waiting by a server that does not know how. */
+/* RFC 9110 10.1.1: a client that waits is not left waiting by a server that does not know how, or
+ * by a filter that wants the body first. */
 static void say_continue(struct exchange *x)
 {
     struct head *head = head_new(&x->arena);
@@ -298,10 +449,13 @@ static void pass_interim(struct exchange *x)
 {
     if (x->continue_due)
         say_continue(x);
-    while (x->server.interim) {
+    while (x->server.interim && !x->finished) {
         struct head *interim = x->server.interim;
-        x->server.interim = interim->next;
+        x->interim = interim;
         hop_response(interim, string_of(x->snapshot->via_name));
+        filters_ask(x, HOOK_INTERIM, &interim->view.status);
+        x->server.interim = interim->next;
+        x->interim = NULL;
         channel_interim(&x->client, interim);
     }
 }
@@ -318,14 +472,46 @@ static bool is_last(const struct exchange *x)
            (most && x->client.connection->exchanges >= most);
 }
 
+void exchange_invite_body(struct exchange *x)
+{
+    if (!hop_expects_continue(x->request))
+        return;
+    head_remove(x->request, (uint32_t)head_find(x->request, FIELD_EXPECT, 0));
+    head_compact(x->request);
+    x->continue_due = !x->client.received_bytes;
+    turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
+}
+
+static void prepare_tunnel(struct exchange *x)
+{
+    x->tunnel = true;
+    if (!filters_having(x, HOOK_TUNNEL))
+        return;
+    stages_clear(&x->request_flow);
+    stages_extend(x, WEIR_REQUEST_DIRECTION, HOOK_TUNNEL, NULL);
+    stages_extend(x, WEIR_RESPONSE_DIRECTION, HOOK_TUNNEL, NULL);
+}
+
 static void send_response_head(struct exchange *x)
 {
-    bool end = x->server.incoming_ended && relay_drained(&x->response_flow) &&
-               !x->server.trailers && x->response->view.kind != WEIR_TUNNEL;
+    bool tunnel = x->response->view.kind == WEIR_TUNNEL;
+    if (tunnel)
+        prepare_tunnel(x);
+    else
+        prepare_flow(x, WEIR_RESPONSE_DIRECTION, HOOK_RESPONSE_BODY, WEIR_FILTER_EDITS_RESPONSE);
+    bool end = !tunnel && relay_complete(&x->response_flow);
     x->response_sent = true;
-    x->tunnel = x->response->view.kind == WEIR_TUNNEL;
     x->response_flow.ended = end;
     channel_head(&x->client, x->response, (end ? WEIR_END : 0) | (is_last(x) ? WEIR_LAST : 0));
+}
+
+static void take_response(struct exchange *x)
+{
+    x->response = x->server.head;
+    access_answered(x);
+    x->event_stream = head_is_event_stream(x->response);
+    if (x->progress != PROGRESS_ANSWERED)
+        hop_response(x->response, string_of(x->snapshot->via_name));
 }
 
 static void step_response(struct exchange *x)
@@ -333,20 +519,13 @@ static void step_response(struct exchange *x)
     if (x->response_sent || !channel_open(&x->client))
         return;
     pass_interim(x);
-    if (!x->server.head)
+    if (!x->server.head || x->finished)
         return;
     TRACE();
-    x->response = x->server.head;
-    access_answered(x);
-    x->event_stream = head_is_event_stream(x->response);
-    weir_answer answer = filters_run(x, HOOK_RESPONSE);
-    if (answer != WEIR_CONTINUE && x->progress != PROGRESS_ANSWERED) {
-        answer_for_filter(x, answer);
-        return; /* the answer marked us: it is sent in the next step, past the filters */
-    }
-    if (x->progress != PROGRESS_ANSWERED)
-        hop_response(x->response, string_of(x->snapshot->via_name));
-    send_response_head(x);
+    if (!x->response)
+        take_response(x);
+    if (goes_on(x, filters_run(x, HOOK_RESPONSE, WEIR_RESPONSE_DIRECTION, NULL)))
+        send_response_head(x);
 }
 
 /* --- both directions */
@@ -362,37 +541,84 @@ static void note_blocked(struct exchange *x, bool blocked)
     x->blocked_since_ms = blocked ? now_ms : 0;
 }
 
-/* Returns whether anything moved; `more`: it could go on. */
-static bool step_flow(struct flow *flow, bool may_move, bool *more)
+/* Behind the last byte the filters see the trailers. */
+static weir_answer pass_trailers(struct exchange *x, uint32_t direction)
 {
-    if (!may_move) {
+    struct flow *flow = exchange_flow(x, direction);
+    if (!flow->trailing)
+        filters_rewind(x, direction);
+    flow->trailing = true;
+    weir_answer answer = filters_run(x, HOOK_TRAILERS, direction, &direction);
+    if (answer == WEIR_CONTINUE)
+        relay_pass_trailers(flow);
+    return answer;
+}
+
+/* Through the filters as far as the head has come, and on to the sink when that may be sent to. */
+static weir_answer step_flow(struct exchange *x, uint32_t direction, bool may_move, bool *moved)
+{
+    struct flow *flow = exchange_flow(x, direction);
+    weir_answer answer = WEIR_CONTINUE;
+    if (may_move)
+        relay_return_credit(flow);
+    if (flow->first)
+        answer = stages_pump(x, direction, moved);
+    if (!may_move || answer != WEIR_CONTINUE) {
         relay_wait(flow);
-        return false;
+        return answer;
     }
-    bool moved = relay_pump(flow);
-    *more |= relay_may_go_on(flow);
-    return moved;
+    *moved |= relay_pump(flow);
+    if (!relay_at_trailers(flow))
+        return WEIR_CONTINUE;
+    answer = pass_trailers(x, direction);
+    *moved |= answer == WEIR_CONTINUE;
+    return answer;
 }
 
 static void step_flows(struct exchange *x)
 {
-    bool moved = false, more = false;
+    bool moved = false;
     bool may_send = x->progress == PROGRESS_SENT && channel_open(&x->server) &&
                     (!x->request->view.protocol.length || x->tunnel); /* not before it is agreed */
     bool may_answer = x->response_sent && channel_open(&x->client);
-    moved |= step_flow(&x->request_flow, may_send, &more);
-    moved |= step_flow(&x->response_flow, may_answer, &more);
+    weir_answer answer = step_flow(x, WEIR_REQUEST_DIRECTION, may_send, &moved);
+    if (answer == WEIR_CONTINUE || answer == WEIR_PAUSE)
+        answer = step_flow(x, WEIR_RESPONSE_DIRECTION, may_answer, &moved);
     if (moved)
         x->active_ms = loop_now_ms(x->worker->loop);
     note_blocked(x, x->client.incoming.count != 0);
-    if (more) /* the step's share was used up: go on in the next turn */
+    /* The step's share was used up, or a filter's body is whole: go on in the next turn. */
+    bool more = (may_send && relay_may_go_on(&x->request_flow)) ||
+                (may_answer && relay_may_go_on(&x->response_flow)) ||
+                (moved && (x->request_flow.first || x->response_flow.first));
+    if (more)
         turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
+    goes_on(x, answer);
 }
 
 /* A complete answer ends the exchange; a tunnel waits for both directions. */
 static bool over(const struct exchange *x)
 {
     return x->response_flow.ended && (x->request_flow.ended || !x->tunnel);
+}
+
+/* What came to pass between two steps. */
+static void step_news(struct exchange *x)
+{
+    if (!x->opened)
+        step_new(x);
+    if (x->filters.owner && !x->finished)
+        goes_on(x, filters_deliver_events(x));
+    if (x->filters.answer_waits && !x->server.owed && !x->finished)
+        goes_on(x, filters_tell_replier(x));
+    if (x->finished)
+        return;
+    if (x->timed_out != WEIR_OK)
+        step_timed_out(x);
+    else if (x->client.incoming_error != WEIR_OK)
+        step_request_error(x, x->client.incoming_error);
+    else if (body_too_large(x))
+        step_too_large(x);
 }
 
 static void exchange_step(struct mark *mark)
@@ -405,19 +631,15 @@ static void exchange_step(struct mark *mark)
         finish(x, x->client.failed);
         return;
     }
-    if (!x->opened)
-        step_new(x);
-    if (x->timed_out != WEIR_OK)
-        step_timed_out(x);
-    else if (x->client.incoming_error != WEIR_OK)
-        step_request_error(x, x->client.incoming_error);
-    else if (body_too_large(x))
-        step_too_large(x);
+    step_news(x);
+    if (!x->finished)
+        step_request(x);
+    if (!x->finished)
+        step_response(x);
+    if (!x->finished)
+        step_flows(x);
     if (x->finished)
         return;
-    step_request(x);
-    step_response(x);
-    step_flows(x);
     if (over(x))
         finish(x, WEIR_OK);
     else if (x->server.failed != WEIR_OK)
@@ -458,6 +680,7 @@ static void on_deadline(struct wheel_entry *entry)
 static void finish(struct exchange *x, weir_result why)
 {
     TRACE();
+    x->finished = true;
     access_end(x, why);
     metric_add(&x->worker->metrics, METRIC_REQUEST_BYTES, (int64_t)x->client.received_bytes);
     metric_add(&x->worker->metrics, METRIC_RESPONSE_BYTES, (int64_t)x->client.sent_bytes);
@@ -466,9 +689,11 @@ static void finish(struct exchange *x, weir_result why)
         channel_close(&x->client);
     else
         channel_abort(&x->client, why);
+    filters_ask(x, HOOK_LOG, NULL);
     filters_close(x);
+    stages_clear(&x->request_flow);
+    stages_clear(&x->response_flow);
     wheel_clear(&x->deadline);
-    x->finished = true;
     turn_mark(x->worker->turn, TURN_DEAD, &x->dead);
 }
 

@@ -13,8 +13,10 @@
 
 /* How far the request has come. */
 enum progress {
-    PROGRESS_BEGUN,     /* filters have not seen it */
-    PROGRESS_ACQUIRING, /* routed; waits for a server connection */
+    PROGRESS_BEGUN,     /* filters see it; it has no target yet */
+    PROGRESS_ROUTED,    /* it has; filters see that */
+    PROGRESS_ACQUIRING, /* waits for a server connection */
+    PROGRESS_CONNECTED, /* has one; filters see that */
     PROGRESS_SENT,      /* its head went to the server */
     PROGRESS_ANSWERED   /* weir or a filter answers: nothing goes to a server any more */
 };
@@ -24,13 +26,15 @@ struct exchange {
     struct worker *worker;
     struct snapshot_use *use;
     const struct snapshot *snapshot; /* of `use` */
-    const struct filter_chain *chain;
-    struct filter_state *filters; /* of the chain's; once `opened` */
+    struct filters filters;
     struct arena arena;
     struct channel client, server;
     struct flow request_flow, response_flow;
     enum progress progress;
     bool opened;           /* the filters know it */
+    bool authenticated;    /* its filters so far were asked who the client is */
+    bool aborted;          /* a filter wants it to end without an answer */
+    bool repeat_forbidden; /* a filter wants no further attempt */
     bool response_sent;    /* the final head went to the client */
     bool tunnel;           /* both directions carry bytes and end by themselves */
     bool event_stream;     /* an answer that may be silent for long: text/event-stream */
@@ -43,14 +47,27 @@ struct exchange {
     struct target target;
     struct attempt attempt;
     struct wheel_entry deadline;
-    uint64_t active_ms, start_us;
+    uint64_t number; /* of those of its worker */
+    uint64_t active_ms, begun_ms, start_us;
     uint64_t blocked_since_ms, blocked_ms; /* the client could not send on: 0, it can; in all */
-    struct head *reply;                    /* a filter's answer; NULL: none */
+    struct head *reply;                    /* a filter's answer that is to be given; NULL: none */
     weir_slice reply_body;
-    const weir_filter *replier;   /* whose answer that is; NULL: not a filter's */
+    bool reply_continues;         /* more of its body comes */
+    weir_string retarget;         /* where a filter sends it; empty: nowhere else */
     weir_result cause;            /* of the failure that weir answers; WEIR_OK: it answers none */
     struct exchange_notes *notes; /* for filters and the access log; NULL: nobody asks */
 };
+
+static inline struct flow *exchange_flow(struct exchange *exchange, uint32_t direction)
+{
+    return direction == WEIR_REQUEST_DIRECTION ? &exchange->request_flow : &exchange->response_flow;
+}
+
+/* A body that has not been sent yet will have that length; -1: nobody knows. */
+void exchange_set_length(struct exchange *exchange, uint32_t direction, int64_t bytes);
+/* A filter wants the request's body before there is a server: a client that waits for "100
+ * Continue" is told to send it. */
+void exchange_invite_body(struct exchange *exchange);
 
 /* Sets connection_hooks.on_exchange. */
 void exchange_start(void);

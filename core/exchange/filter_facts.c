@@ -45,8 +45,8 @@ static weir_string local(const struct exchange *x)
 static weir_string identity(const struct exchange *x)
 {
     static _Thread_local char text[48];
-    int length = snprintf(text, sizeof text, "%u-%llu", x->worker->index,
-                          (unsigned long long)x->notes->number);
+    int length =
+        snprintf(text, sizeof text, "%u-%llu", x->worker->index, (unsigned long long)x->number);
     return (weir_string){text, (size_t)length};
 }
 
@@ -62,7 +62,9 @@ static weir_string answered_by(const struct exchange *x)
         return nothing;
     if (x->progress != PROGRESS_ANSWERED)
         return WEIR_STRING("server");
-    return x->cause == WEIR_OK && x->replier ? string_of(x->replier->name) : WEIR_STRING("weir");
+    return x->cause == WEIR_OK && x->filters.replier
+               ? string_of(x->filters.replier->use->filter->name)
+               : WEIR_STRING("weir");
 }
 
 static weir_string cause(const struct exchange *x)
@@ -135,7 +137,7 @@ static int64_t number_of(const struct exchange *x, uint32_t what)
     case WEIR_STATUS:
         return x->response ? (int64_t)x->response->view.status : 0;
     case WEIR_EXCHANGE_NUMBER:
-        return (int64_t)x->notes->number;
+        return (int64_t)x->number;
     case WEIR_ATTEMPTS:
         return (int64_t)x->attempt.number;
     case WEIR_REQUEST_BYTES:

@@ -108,6 +108,11 @@ static bool of_the_host(weir_string name)
     }
 }
 
+bool filter_heads_may_have(weir_string name, weir_string value)
+{
+    return string_is_token(name) && !of_the_host(name) && string_is_field_value(value);
+}
+
 /* WEIR_OK: a field of that name may be changed now. */
 static weir_result check(const struct exchange *x, uint32_t which, weir_string name)
 {

@@ -5,6 +5,8 @@
 #ifndef CORE_EXCHANGE_FILTER_HEADS_H
 #define CORE_EXCHANGE_FILTER_HEADS_H
 
+#include <stdbool.h>
+
 #include "abi/filter.h"
 
 weir_result filter_field(weir_exchange *exchange, uint32_t which, weir_string name, uint32_t nth,
@@ -18,5 +20,8 @@ weir_result filter_add_field(weir_exchange *exchange, uint32_t which, weir_strin
 weir_result filter_remove_field(weir_exchange *exchange, uint32_t which, weir_string name);
 weir_result filter_set_part(weir_exchange *exchange, uint32_t part, weir_string value);
 weir_result filter_set_status(weir_exchange *exchange, uint32_t status);
+
+/* Whether a filter may put that into an answer of its own. */
+bool filter_heads_may_have(weir_string name, weir_string value);
 
 #endif

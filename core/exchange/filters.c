@@ -1,38 +1,104 @@
-/* core/exchange/filters.c - runs the chain: forwards on requests, backwards on responses */
+/* core/exchange/filters.c - which filters an exchange has, and running their hooks */
 #include "core/exchange/filters.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/breadcrumb.h"
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
+#include "core/base/string.h"
 #include "core/exchange/exchange.h"
-#include "core/exchange/filter_facts.h"
-#include "core/exchange/filter_heads.h"
+#include "core/exchange/notes.h"
+#include "core/exchange/stage.h"
+#include "core/io/loop.h"
+#include "core/io/owner.h"
 
-typedef weir_answer (*hook_function)(weir_exchange *exchange);
+enum { PAUSE_STANDARD_MS = 30000 };
 
-static hook_function hook_of(const weir_filter *filter, enum filter_hook hook)
+const struct filter_chain filter_chain_empty;
+
+#define ANSWER(name) (1u << (WEIR_##name))
+
+/* What each hook is called, and what it may answer beside WEIR_FAIL. */
+static const struct hook_about {
+    const char *name;
+    uint32_t answers;
+} hooks[HOOKS] = {
+    [HOOK_ACCEPT] = {"accept", ANSWER(CONTINUE) | ANSWER(DENY)},
+    [HOOK_OPEN] = {"open", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(DENY) | ANSWER(DONE)},
+    [HOOK_AUTHENTICATE] = {"authenticate", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(ACCEPT) |
+                                               ANSWER(PAUSE) | ANSWER(DENY) | ANSWER(DONE)},
+    [HOOK_REQUEST] = {"request", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
+                                     ANSWER(BUFFER) | ANSWER(DENY) | ANSWER(DONE)},
+    [HOOK_ROUTE] = {"route", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DENY) |
+                                 ANSWER(DONE)},
+    [HOOK_ADDRESS] = {"address", ANSWER(CONTINUE) | ANSWER(DENY)},
+    [HOOK_UPSTREAM] = {"upstream", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
+                                       ANSWER(DENY) | ANSWER(DONE)},
+    [HOOK_UPSTREAM_ERROR] = {"upstream_error",
+                             ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(FORBID) | ANSWER(DONE)},
+    [HOOK_INTERIM] = {"interim", ANSWER(CONTINUE) | ANSWER(DETACH)},
+    [HOOK_RESPONSE] = {"response", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
+                                       ANSWER(BUFFER) | ANSWER(DONE)},
+    [HOOK_REQUEST_BODY] = {"request_body", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
+                                               ANSWER(TAKE) | ANSWER(HOLD) | ANSWER(DONE)},
+    [HOOK_RESPONSE_BODY] = {"response_body", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
+                                                 ANSWER(TAKE) | ANSWER(HOLD) | ANSWER(DONE)},
+    [HOOK_TUNNEL] = {"tunnel", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(TAKE) |
+                                   ANSWER(HOLD) | ANSWER(DONE)},
+    [HOOK_BODY_FULL] = {"body_full", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
+                                         ANSWER(TAKE) | ANSWER(DENY) | ANSWER(DONE)},
+    [HOOK_TRAILERS] = {"trailers",
+                       ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DONE)},
+    [HOOK_EVENT] = {"event", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(DENY) | ANSWER(DONE)},
+    [HOOK_LOG] = {"log", ANSWER(CONTINUE)},
+    [HOOK_CLOSE] = {"close", ANSWER(CONTINUE)},
+};
+
+static bool has(const weir_filter *filter, enum filter_hook hook)
 {
     switch (hook) {
+    case HOOK_ACCEPT:
+        return filter->accept;
     case HOOK_OPEN:
         return filter->open;
+    case HOOK_AUTHENTICATE:
+        return filter->authenticate;
     case HOOK_REQUEST:
         return filter->request;
+    case HOOK_ROUTE:
+        return filter->route;
+    case HOOK_ADDRESS:
+        return filter->address;
     case HOOK_UPSTREAM:
         return filter->upstream;
+    case HOOK_UPSTREAM_ERROR:
+        return filter->upstream_error;
+    case HOOK_INTERIM:
+        return filter->interim;
     case HOOK_RESPONSE:
         return filter->response;
+    case HOOK_REQUEST_BODY:
+        return filter->request_body;
+    case HOOK_RESPONSE_BODY:
+        return filter->response_body;
+    case HOOK_TUNNEL:
+        return filter->tunnel;
+    case HOOK_BODY_FULL:
+        return filter->body_full;
+    case HOOK_TRAILERS:
+        return filter->trailers;
+    case HOOK_EVENT:
+        return filter->event;
+    case HOOK_LOG:
+        return filter->log;
     case HOOK_CLOSE:
+        return filter->close;
     case HOOKS:
         break;
     }
-    return NULL;
-}
-
-static void add(struct filter_chain *chain, enum filter_hook hook, uint32_t index)
-{
-    chain->lists[hook][chain->counts[hook]++] = (uint8_t)index;
+    return false;
 }
 
 void filter_chain_build(struct filter_chain *chain, const struct filter_use *const *uses,
@@ -43,147 +109,481 @@ void filter_chain_build(struct filter_chain *chain, const struct filter_use *con
     chain->count = count;
     for (uint32_t i = 0; i < count; i++) {
         chain->uses[i] = uses[i];
-        for (int hook = HOOK_OPEN; hook < HOOK_RESPONSE; hook++)
-            if (hook_of(uses[i]->filter, (enum filter_hook)hook))
-                add(chain, (enum filter_hook)hook, i);
-    }
-    for (uint32_t i = count; i-- > 0;) {
-        if (uses[i]->filter->response)
-            add(chain, HOOK_RESPONSE, i);
-        if (uses[i]->filter->close)
-            add(chain, HOOK_CLOSE, i);
+        for (int hook = 0; hook < HOOKS; hook++)
+            if (has(uses[i]->filter, (enum filter_hook)hook))
+                chain->lists[hook][chain->counts[hook]++] = (uint8_t)i;
     }
 }
+
+/* Who waits for what its filters asked for. */
+struct filter_owner {
+    struct owner owner;
+    struct exchange *exchange;
+};
 
 /* --- what an exchange has of its filters */
 
-static struct filter_state *state_of(weir_exchange *public)
-{
-    return CONTAINER(public, struct filter_state, public);
-}
-
-static void *new_state(struct exchange *exchange, uint32_t size)
+static void *new_state(struct exchange *x, uint32_t size)
 {
     if (!size)
         return NULL;
-    uintptr_t memory = (uintptr_t)arena_allocate(&exchange->arena, size + 8);
+    uintptr_t memory = (uintptr_t)arena_allocate(&x->arena, size + 8);
     void *aligned = (void *)((memory + 15) & ~(uintptr_t)15);
     return memset(aligned, 0, size);
 }
 
-static void make_states(struct exchange *exchange)
+static void make_states(struct exchange *x, uint32_t part)
 {
-    const struct filter_chain *chain = exchange->chain;
-    void *const *worker_states = exchange->use ? exchange->use->worker_states : NULL;
-    exchange->filters = arena_allocate(&exchange->arena, chain->count * sizeof *exchange->filters);
+    const struct filter_chain *chain = x->filters.chains[part];
+    void *const *worker_states = x->use->worker_states;
+    struct filter_state *states = arena_allocate(&x->arena, chain->count * sizeof *states);
     for (uint32_t i = 0; i < chain->count; i++) {
         const struct filter_use *use = chain->uses[i];
-        exchange->filters[i] = (struct filter_state){
-            .public.state = new_state(exchange, use->filter->state_size),
+        states[i] = (struct filter_state){
+            .public.state = new_state(x, use->filter->state_size),
             .public.instance = use->instance,
             .public.worker_state = worker_states ? worker_states[use->index] : NULL,
-            .exchange = exchange,
+            .exchange = x,
             .use = use,
+            .number = (uint8_t)(i + (part ? x->filters.chains[0]->count : 0)),
         };
     }
+    x->filters.states[part] = states;
 }
 
-/* --- running hooks */
-
-static weir_answer run_one(struct exchange *exchange, enum filter_hook hook, uint32_t index)
+uint32_t filters_having(const struct exchange *x, enum filter_hook hook)
 {
-    struct filter_state *state = &exchange->filters[index];
-    weir_answer answer = hook_of(state->use->filter, hook)(&state->public);
-    if (answer == WEIR_CONTINUE)
+    return (uint32_t)x->filters.chains[0]->counts[hook] + x->filters.chains[1]->counts[hook];
+}
+
+struct filter_state *filters_nth(struct exchange *x, enum filter_hook hook, uint32_t n,
+                                 uint32_t direction)
+{
+    const struct filters *filters = &x->filters;
+    uint32_t first = filters->chains[0]->counts[hook];
+    if (direction == WEIR_RESPONSE_DIRECTION)
+        n = first + filters->chains[1]->counts[hook] - 1 - n;
+    uint32_t part = n >= first;
+    return &filters->states[part][filters->chains[part]->lists[hook][part ? n - first : n]];
+}
+
+/* --- one hook of one filter */
+
+static weir_answer call(struct filter_state *state, enum filter_hook hook, const void *argument)
+{
+    const weir_filter *filter = state->use->filter;
+    weir_exchange *public = &state->public;
+    const struct filter_upstream_error *error = argument;
+    switch (hook) {
+    case HOOK_OPEN:
+        return filter->open(public);
+    case HOOK_AUTHENTICATE:
+        return filter->authenticate(public, argument);
+    case HOOK_REQUEST:
+        return filter->request(public);
+    case HOOK_ROUTE:
+        return filter->route(public);
+    case HOOK_ADDRESS:
+        return filter->address(public, argument);
+    case HOOK_UPSTREAM:
+        return filter->upstream(public);
+    case HOOK_UPSTREAM_ERROR:
+        return filter->upstream_error(public, error->why, error->repeats);
+    case HOOK_INTERIM:
+        return filter->interim(public, *(const uint32_t *)argument);
+    case HOOK_RESPONSE:
+        return filter->response(public);
+    case HOOK_REQUEST_BODY:
+        return filter->request_body(public, argument);
+    case HOOK_RESPONSE_BODY:
+        return filter->response_body(public, argument);
+    case HOOK_TUNNEL:
+        return filter->tunnel(public, argument);
+    case HOOK_BODY_FULL:
+        return filter->body_full(public, argument);
+    case HOOK_TRAILERS:
+        return filter->trailers(public, *(const uint32_t *)argument);
+    case HOOK_EVENT:
+        return filter->event(public, argument);
+    case HOOK_LOG:
+        filter->log(public);
         return WEIR_CONTINUE;
-    if (answer == WEIR_DONE && exchange->reply) {
-        exchange->replier = state->use->filter;
-        return WEIR_DONE;
+    case HOOK_CLOSE:
+        filter->close(public);
+        return WEIR_CONTINUE;
+    case HOOK_ACCEPT:
+    case HOOKS:
+        break;
     }
-    log_write(LOG_WARNING, "filter %s failed", state->use->filter->name);
     return WEIR_FAIL;
 }
 
-weir_answer filters_open(struct exchange *exchange)
+static void report(const struct filter_state *state, enum filter_hook hook, const char *what)
 {
-    const struct filter_chain *chain = exchange->chain;
+    metric_add(&state->exchange->worker->metrics, METRIC_FILTER_FAULTS, 1);
+    log_write(LOG_WARNING, "filter %s (plugin %s) failed in %s: %s", state->use->filter->name,
+              state->use->plugin, hooks[hook].name, what);
+}
+
+/* Whether the message would lack what the filter has taken if it left now. */
+static bool owes(const struct filter_state *state, const struct flow *flow)
+{
+    const struct stage *stage = stage_find(flow, state);
+    return stage && (stage->held || (stage->end_taken && !stage->ended));
+}
+
+static bool owes_any(const struct filter_state *state)
+{
+    const struct exchange *x = state->exchange;
+    return owes(state, &x->request_flow) || owes(state, &x->response_flow);
+}
+
+/* A filter that is out of the exchange holds nothing up. */
+static void leave(struct filter_state *state)
+{
+    state->detached = true;
+    filters_unpause(state, WEIR_REQUEST_DIRECTION);
+    filters_unpause(state, WEIR_RESPONSE_DIRECTION);
+}
+
+weir_answer filters_fault(struct filter_state *state, enum filter_hook hook, const char *what)
+{
+    report(state, hook, what);
+    bool skips = state->use->skip_on_fault && !owes_any(state);
+    state->exchange->reply = NULL;
+    state->exchange->aborted = false;
+    leave(state);
+    return skips ? WEIR_CONTINUE : WEIR_FAIL;
+}
+
+static bool is_legal(enum filter_hook hook, weir_answer answer)
+{
+    return answer >= 0 && answer < 32 && (hooks[hook].answers & (1u << answer));
+}
+
+/* Every answer but the usual one. */
+static weir_answer judge(struct filter_state *state, enum filter_hook hook, weir_answer answer)
+{
+    struct exchange *x = state->exchange;
+    bool settled = x->reply || x->aborted;
+    if (answer == WEIR_FAIL)
+        return filters_fault(state, hook, "it said so");
+    if (!is_legal(hook, answer))
+        return filters_fault(state, hook, "it may not answer that here");
+    if (state->faulty)
+        return filters_fault(state, hook, "it emitted beyond its credit");
+    if (settled != (answer == WEIR_DONE))
+        return filters_fault(state, hook,
+                             settled ? "it responded and did not answer WEIR_DONE"
+                                     : "it answered WEIR_DONE without a response");
+    if (answer == WEIR_DONE)
+        x->filters.replier = state;
+    if (answer != WEIR_DETACH)
+        return answer;
+    if (owes_any(state))
+        return filters_fault(state, hook, "it detached with bytes or an end that it owes");
+    leave(state);
+    return WEIR_CONTINUE;
+}
+
+weir_answer filters_call(struct filter_state *state, enum filter_hook hook, const void *argument)
+{
+    struct exchange *x = state->exchange;
+    state->faulty = false;
+    struct breadcrumb before = breadcrumb_leave(state->use->plugin, hooks[hook].name, x->number);
+    weir_answer answer = call(state, hook, argument);
+    breadcrumb_restore(before);
+    if (answer == WEIR_CONTINUE && !state->faulty && !x->reply && !x->aborted)
+        return WEIR_CONTINUE;
+    return judge(state, hook, answer);
+}
+
+/* --- running a hook through all that have it */
+
+bool filters_accept(const struct filter_chain *chain, const struct snapshot_use *use,
+                    const struct address *client, const char *listener)
+{
+    char text[ADDRESS_TEXT_BYTES];
+    bool is_unix = client->any.sa_family == AF_UNIX;
+    weir_client about = {
+        .size = sizeof about,
+        .port = address_port(client),
+        .address = is_unix ? WEIR_STRING("unix") : string_of(address_format_host(client, text)),
+        .listener = string_of(listener),
+    };
+    for (uint32_t i = 0; i < chain->counts[HOOK_ACCEPT]; i++) {
+        const struct filter_use *one = chain->uses[chain->lists[HOOK_ACCEPT][i]];
+        about.instance = one->instance;
+        about.worker_state = use->worker_states ? use->worker_states[one->index] : NULL;
+        struct breadcrumb before = breadcrumb_leave(one->plugin, hooks[HOOK_ACCEPT].name, 0);
+        weir_answer answer = one->filter->accept(&about);
+        breadcrumb_restore(before);
+        if (answer == WEIR_DENY)
+            return false;
+        if (answer == WEIR_CONTINUE)
+            continue;
+        log_write(LOG_WARNING, "filter %s (plugin %s) failed in accept", one->filter->name,
+                  one->plugin);
+        if (!one->skip_on_fault)
+            return false;
+    }
+    return true;
+}
+
+weir_answer filters_open(struct exchange *x, uint32_t part)
+{
+    const struct filter_chain *chain = x->filters.chains[part];
     weir_answer first = WEIR_CONTINUE;
-    exchange->opened = true;
+    if (part == 0)
+        x->opened = true;
     if (chain->count)
-        make_states(exchange);
+        make_states(x, part);
     for (uint32_t i = 0; i < chain->counts[HOOK_OPEN]; i++) {
-        weir_answer answer = run_one(exchange, HOOK_OPEN, chain->lists[HOOK_OPEN][i]);
+        struct filter_state *state = &x->filters.states[part][chain->lists[HOOK_OPEN][i]];
+        weir_answer answer = filters_call(state, HOOK_OPEN, NULL);
         if (first == WEIR_CONTINUE)
             first = answer;
     }
     return first;
 }
 
-weir_answer filters_run(struct exchange *exchange, enum filter_hook hook)
+/* A body that a filter wants whole: the head waits. */
+static weir_answer collect(struct exchange *x, uint32_t direction, struct filter_state *state)
 {
-    const struct filter_chain *chain = exchange->chain;
-    weir_answer answer = WEIR_CONTINUE;
+    struct filter_run *run = &x->filters.runs[direction];
+    if (!stages_collect(x, direction, state))
+        return filters_fault(state, HOOK_BODY_FULL, "it has no body_full to buffer for");
+    run->collecting = true;
+    if (direction == WEIR_REQUEST_DIRECTION)
+        exchange_invite_body(x);
+    return WEIR_PAUSE;
+}
+
+/* What the filter waited for may have come. WEIR_CONTINUE: it goes on. */
+static weir_answer look_again(struct exchange *x, uint32_t direction, struct filter_state *state)
+{
+    struct filter_run *run = &x->filters.runs[direction];
+    if (state->paused & (1u << direction))
+        return WEIR_PAUSE;
+    if (!run->collecting || state->detached)
+        return WEIR_CONTINUE;
+    struct stage *stage = stage_find(exchange_flow(x, direction), state);
+    if (!stage->full)
+        return WEIR_PAUSE;
+    run->collecting = false;
+    return stage_show_whole(x, direction, stage);
+}
+
+/* With credentials that one filter knows nobody else is asked. */
+static bool is_settled(const struct exchange *x, enum filter_hook hook)
+{
+    return hook == HOOK_AUTHENTICATE && notes_user(x).length != 0;
+}
+
+static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t direction,
+                           struct filter_state *state, const void *argument)
+{
+    struct filter_run *run = &x->filters.runs[direction];
+    weir_answer answer;
+    if (run->waiting)
+        answer = look_again(x, direction, state);
+    else if (state->detached || state == x->filters.replier)
+        return WEIR_CONTINUE;
+    else
+        answer = filters_call(state, hook, argument);
+    run->waiting = false;
+    if (answer == WEIR_BUFFER)
+        answer = collect(x, direction, state);
+    else if (answer == WEIR_PAUSE && !run->collecting && !(state->paused & (1u << direction)))
+        filters_pause(state, direction);
+    run->waiting = answer == WEIR_PAUSE;
+    return answer == WEIR_ACCEPT || answer == WEIR_TAKE ? WEIR_CONTINUE : answer;
+}
+
+weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t direction,
+                        const void *argument)
+{
+    struct filter_run *run = &x->filters.runs[direction];
+    uint32_t count = filters_having(x, hook);
     TRACE();
-    for (uint32_t i = 0; i < chain->counts[hook] && answer == WEIR_CONTINUE; i++)
-        answer = run_one(exchange, hook, chain->lists[hook][i]);
+    while (run->next < count && !is_settled(x, hook)) {
+        struct filter_state *state = filters_nth(x, hook, run->next, direction);
+        weir_answer answer = run_one(x, hook, direction, state, argument);
+        if (answer == WEIR_PAUSE)
+            return WEIR_PAUSE;
+        run->next++;
+        if (answer != WEIR_CONTINUE)
+            return answer;
+    }
+    return WEIR_CONTINUE;
+}
+
+void filters_rewind(struct exchange *x, uint32_t direction)
+{
+    x->filters.runs[direction] = (struct filter_run){0};
+}
+
+static uint32_t direction_of(enum filter_hook hook)
+{
+    return hook == HOOK_INTERIM ? WEIR_RESPONSE_DIRECTION : WEIR_REQUEST_DIRECTION;
+}
+
+weir_answer filters_ask(struct exchange *x, enum filter_hook hook, const void *argument)
+{
+    uint32_t count = filters_having(x, hook);
+    for (uint32_t i = 0; i < count; i++) {
+        struct filter_state *state = filters_nth(x, hook, i, direction_of(hook));
+        if (state->detached)
+            continue;
+        weir_answer answer = filters_call(state, hook, argument);
+        if (answer != WEIR_CONTINUE)
+            return answer;
+    }
+    return WEIR_CONTINUE;
+}
+
+/* --- pauses */
+
+static uint32_t since_begin_ms(const struct exchange *x)
+{
+    return (uint32_t)(loop_now_ms(x->worker->loop) - x->begun_ms);
+}
+
+void filters_pause(struct filter_state *state, uint32_t direction)
+{
+    struct exchange *x = state->exchange;
+    uint32_t limit = state->pause_limit_ms ? state->pause_limit_ms : state->use->pause_limit_ms;
+    if (!limit)
+        limit = PAUSE_STANDARD_MS;
+    state->pause_limit_ms = 0;
+    x->filters.pauses += !(state->paused & (1u << direction));
+    state->paused |= (uint8_t)(1u << direction);
+    state->paused_until[direction] = since_begin_ms(x) + limit;
+    state->told = false;
+}
+
+void filters_unpause(struct filter_state *state, uint32_t direction)
+{
+    if (!(state->paused & (1u << direction)))
+        return;
+    state->paused &= (uint8_t) ~(1u << direction);
+    state->exchange->filters.pauses--;
+}
+
+static struct filter_state *state_at(const struct exchange *x, uint32_t number)
+{
+    const struct filters *filters = &x->filters;
+    uint32_t first = filters->chains[0]->count;
+    return number < first ? &filters->states[0][number] : &filters->states[1][number - first];
+}
+
+static uint32_t count_states(const struct exchange *x)
+{
+    return x->filters.chains[0]->count + x->filters.chains[1]->count;
+}
+
+uint64_t filters_deadline(const struct exchange *x)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; x->filters.pauses && i < count_states(x); i++)
+        for (uint32_t direction = 0; direction < 2; direction++) {
+            const struct filter_state *state = state_at(x, i);
+            if ((state->paused & (1u << direction)) && state->paused_until[direction] < least)
+                least = state->paused_until[direction];
+        }
+    return least == UINT32_MAX ? UINT64_MAX : x->begun_ms + least;
+}
+
+static weir_answer pause_over(struct filter_state *state, uint32_t direction)
+{
+    weir_event event = {.size = sizeof event,
+                        .kind = WEIR_EVENT_PAUSE_LIMIT,
+                        .direction = direction,
+                        .result = WEIR_FILTER_TIMEOUT};
+    if (!state->use->filter->event || state->told)
+        return filters_fault(state, HOOK_EVENT, "it paused and did not go on in time");
+    state->told = true;
+    weir_answer answer = filters_call(state, HOOK_EVENT, &event);
+    if (answer == WEIR_CONTINUE && (state->paused & (1u << direction)))
+        return filters_fault(state, HOOK_EVENT, "it paused and did not go on in time");
     return answer;
 }
 
-void filters_close(struct exchange *exchange)
+weir_answer filters_pauses_over(struct exchange *x)
 {
-    const struct filter_chain *chain = exchange->chain;
-    for (uint32_t i = 0; exchange->opened && i < chain->counts[HOOK_CLOSE]; i++) {
-        struct filter_state *state = &exchange->filters[chain->lists[HOOK_CLOSE][i]];
-        state->use->filter->close(&state->public);
+    uint32_t now = since_begin_ms(x);
+    for (uint32_t i = 0; i < count_states(x); i++)
+        for (uint32_t direction = 0; direction < 2; direction++) {
+            struct filter_state *state = state_at(x, i);
+            if (!(state->paused & (1u << direction)) || state->paused_until[direction] > now)
+                continue;
+            weir_answer answer = pause_over(state, direction);
+            if (answer != WEIR_CONTINUE)
+                return answer;
+        }
+    return WEIR_CONTINUE;
+}
+
+/* --- what filters wait for */
+
+static void on_event(struct owner *owner)
+{
+    struct filter_owner *own = CONTAINER(owner, struct filter_owner, owner);
+    turn_mark(owner->worker->turn, TURN_EXCHANGES, &own->exchange->mark);
+}
+
+weir_reference filters_reference(struct filter_state *state)
+{
+    struct exchange *x = state->exchange;
+    if (!x->filters.owner) {
+        struct filter_owner *own = arena_allocate(&x->arena, sizeof *own);
+        own->exchange = x;
+        owner_init(&own->owner, x->worker, x->use, on_event);
+        x->filters.owner = &own->owner;
+    }
+    return owner_reference(x->filters.owner, state->number);
+}
+
+weir_answer filters_tell_replier(struct exchange *x)
+{
+    weir_event event = {
+        .size = sizeof event, .kind = WEIR_EVENT_CREDIT, .direction = WEIR_RESPONSE_DIRECTION};
+    struct filter_state *state = x->filters.replier;
+    x->filters.answer_waits = false;
+    if (!state->use->filter->event || state->detached)
+        return WEIR_CONTINUE;
+    return filters_call(state, HOOK_EVENT, &event);
+}
+
+weir_answer filters_deliver_events(struct exchange *x)
+{
+    weir_answer answer = WEIR_CONTINUE;
+    struct task *task;
+    while (answer == WEIR_CONTINUE && (task = owner_next_event(x->filters.owner))) {
+        struct filter_state *state = state_at(x, task->tag);
+        if (state->use->filter->event && !state->detached)
+            answer = filters_call(state, HOOK_EVENT, &task->event);
+        owner_event_done(task);
+    }
+    return answer;
+}
+
+/* --- end */
+
+static void close_part(struct exchange *x, uint32_t part)
+{
+    const struct filter_chain *chain = x->filters.chains[part];
+    for (uint32_t i = chain->count; x->filters.states[part] && i-- > 0;) {
+        struct filter_state *state = &x->filters.states[part][i];
+        if (state->use->filter->close)
+            filters_call(state, HOOK_CLOSE, NULL);
     }
 }
 
-/* --- what filters call */
-
-static struct exchange *of(weir_exchange *public)
+void filters_close(struct exchange *x)
 {
-    return state_of(public)->exchange;
+    if (x->filters.owner)
+        owner_end(x->filters.owner);
+    close_part(x, 1);
+    close_part(x, 0);
 }
-
-static const weir_head *host_request_head(weir_exchange *public)
-{
-    return &of(public)->request->view;
-}
-
-static const weir_head *host_response_head(weir_exchange *public)
-{
-    return of(public)->response ? &of(public)->response->view : NULL;
-}
-
-static weir_result host_respond(weir_exchange *public, const weir_reply *reply)
-{
-    struct exchange *exchange = of(public);
-    if (reply->status < 200 || reply->status > 599 || exchange->reply || exchange->response_sent)
-        return WEIR_INVALID;
-    exchange->reply = head_new(&exchange->arena);
-    exchange->reply->view.status = reply->status;
-    for (uint32_t i = 0; i < reply->count; i++)
-        head_append(exchange->reply, arena_copy(&exchange->arena, reply->fields[i].name),
-                    arena_copy(&exchange->arena, reply->fields[i].value));
-    exchange->reply_body = reply->body;
-    buffer_reference(reply->body.owner);
-    return WEIR_OK;
-}
-
-const weir_filter_host exchange_filter_host = {
-    .size = sizeof exchange_filter_host,
-    .request_head = host_request_head,
-    .response_head = host_response_head,
-    .field = filter_field,
-    .field_at = filter_field_at,
-    .set_field = filter_set_field,
-    .add_field = filter_add_field,
-    .remove_field = filter_remove_field,
-    .set_part = filter_set_part,
-    .set_status = filter_set_status,
-    .text = filter_text,
-    .number = filter_number,
-    .variable = filter_variable,
-    .set_variable = filter_set_variable,
-    .respond = host_respond,
-};

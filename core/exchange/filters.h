@@ -1,49 +1,156 @@
-/* core/exchange/filters.h - runs the chain: forwards on requests, backwards on responses
+/* core/exchange/filters.h - which filters an exchange has, and running their hooks
  *
- * A chain has one dispatch list per hook, made when the configuration is loaded; a filter without
- * the hook is not in its list, and an empty list costs one load. */
+ * A chain has one list per hook, made when the configuration is loaded; a filter without the hook
+ * is in no list, and an empty list costs one load. An exchange has the chain of its listener and,
+ * once it is routed, that of its route behind it. Requests run them first to last, responses last
+ * to first. A hook that pauses is where its direction's run goes on later. */
 #ifndef CORE_EXCHANGE_FILTERS_H
 #define CORE_EXCHANGE_FILTERS_H
 
 #include "abi/filter.h"
 #include "core/plugins/filter_use.h"
 
+struct address;
 struct exchange;
+struct owner; /* core/io/owner.h */
+struct snapshot_use;
 
-enum filter_hook { HOOK_OPEN, HOOK_REQUEST, HOOK_UPSTREAM, HOOK_RESPONSE, HOOK_CLOSE, HOOKS };
+enum filter_hook {
+    HOOK_ACCEPT,
+    HOOK_OPEN,
+    HOOK_AUTHENTICATE,
+    HOOK_REQUEST,
+    HOOK_ROUTE,
+    HOOK_ADDRESS,
+    HOOK_UPSTREAM,
+    HOOK_UPSTREAM_ERROR,
+    HOOK_INTERIM,
+    HOOK_RESPONSE,
+    HOOK_REQUEST_BODY,
+    HOOK_RESPONSE_BODY,
+    HOOK_TUNNEL,
+    HOOK_BODY_FULL,
+    HOOK_TRAILERS,
+    HOOK_EVENT,
+    HOOK_LOG,
+    HOOK_CLOSE,
+    HOOKS
+};
 
 enum { CHAIN_FILTERS_MOST = 32 };
 
-/* The filters of a listener, in their order. Made when the configuration is loaded, constant
- * afterwards. */
+/* The filters of a listener or of a route, in their order. Made when the configuration is loaded,
+ * constant afterwards. */
 struct filter_chain {
     uint32_t count;
     const struct filter_use *uses[CHAIN_FILTERS_MOST];
-    /* Which of them have the hook, in the order in which they run. */
-    uint8_t counts[HOOKS];
+    uint8_t counts[HOOKS]; /* of those that have the hook, in their order: */
     uint8_t lists[HOOKS][CHAIN_FILTERS_MOST];
 };
+
+extern const struct filter_chain filter_chain_empty;
+
+/* [main] Makes the chain of these, in this order; at most CHAIN_FILTERS_MOST. */
+void filter_chain_build(struct filter_chain *chain, const struct filter_use *const *uses,
+                        uint32_t count);
 
 /* What one exchange has of one of its filters. */
 struct filter_state {
     weir_exchange public; /* what its hooks get */
     struct exchange *exchange;
     const struct filter_use *use;
+    uint32_t paused_until[2];  /* by direction: milliseconds from the exchange's begin */
+    uint32_t pause_limit_ms;   /* of the next pause; 0: the configuration's */
+    uint8_t paused;            /* bit by direction */
+    uint8_t number;            /* among the exchange's filters, those of the route last */
+    bool detached : 1;         /* only close() is called */
+    bool faulty : 1;           /* in this call of a hook it did what it must not */
+    bool told : 1;             /* that its pause is over its time */
+    bool buffer_truncates : 1; /* as by set_limit() */
+    uint64_t buffer_most;      /* likewise; 0: the configuration's */
 };
 
-/* [main] Makes the chain of these, in this order; at most CHAIN_FILTERS_MOST. */
-void filter_chain_build(struct filter_chain *chain, const struct filter_use *const *uses,
-                        uint32_t count);
+/* Where the hooks of one direction have come to. */
+struct filter_run {
+    uint8_t next;    /* in the order in which they run */
+    bool waiting;    /* the one there has paused or collects a body */
+    bool collecting; /* ... a body */
+};
 
-/* Runs every open(), whatever one before answered, so that each filter that is closed was opened.
- * Before any other hook, and once. Returns the first answer, as filters_run(). */
-weir_answer filters_open(struct exchange *exchange);
-/* WEIR_CONTINUE, WEIR_DONE (the exchange has the answer) or WEIR_FAIL. */
-weir_answer filters_run(struct exchange *exchange, enum filter_hook hook);
+/* The filters of an exchange: those of its listener, and of its route. */
+struct filters {
+    const struct filter_chain *chains[2];
+    struct filter_state *states[2];
+    struct filter_run runs[2];    /* by direction */
+    uint8_t pauses;               /* how many there are */
+    struct filter_state *replier; /* whose answer the client gets; NULL: not a filter's */
+    bool answer_waits;            /* the replier wants to know when it has credit again */
+    weir_result refusal;          /* why, when it is not WEIR_DENIED */
+    struct owner *owner;          /* of what they wait for; NULL: none has asked for its name */
+};
+
+/* What a client's address is judged by, at accept. */
+bool filters_accept(const struct filter_chain *chain, const struct snapshot_use *use,
+                    const struct address *client, const char *listener);
+
+/* Makes the states of the listener's filters (part 0) or of the route's (1) and runs every open(),
+ * whatever one before answered. Returns the first answer, as filters_run(). */
+weir_answer filters_open(struct exchange *exchange, uint32_t part);
+
+/* Runs the hook of those that have not run it yet in this direction, until one does not continue:
+ *   WEIR_CONTINUE  all have; the next hook of this direction may begin
+ *   WEIR_PAUSE     one waits; run it again when the exchange is stepped
+ *   WEIR_DONE      the exchange has a filter's answer, or is to be aborted
+ *   WEIR_DENY, WEIR_FAIL
+ * For authenticate, request, route, upstream, response and trailers. */
+weir_answer filters_run(struct exchange *exchange, enum filter_hook hook, uint32_t direction,
+                        const void *argument);
+/* Another hook begins in this direction, with the first filter. */
+void filters_rewind(struct exchange *exchange, uint32_t direction);
+
+/* Runs a hook that cannot wait through all that have it: address, upstream_error, interim, log. */
+weir_answer filters_ask(struct exchange *exchange, enum filter_hook hook, const void *argument);
+
+/* One hook of one filter, as judged: what it must not answer is a fault, and that is WEIR_CONTINUE
+ * when the configuration says that a fault is skipped. */
+weir_answer filters_call(struct filter_state *state, enum filter_hook hook, const void *argument);
+/* The filter did what it must not. WEIR_FAIL, or WEIR_CONTINUE and it is out of the exchange. */
+weir_answer filters_fault(struct filter_state *state, enum filter_hook hook, const char *what);
+
+/* When the first pause is over its time, in milliseconds of the loop; UINT64_MAX: there is none. */
+uint64_t filters_deadline(const struct exchange *exchange);
+/* Pauses that are over their time: their filters are told, and at fault if they still do not act.
+ * As filters_run(). */
+weir_answer filters_pauses_over(struct exchange *exchange);
+
+/* The filter whose answer streams has credit again. */
+weir_answer filters_tell_replier(struct exchange *exchange);
+
+/* The name under which things come for that filter, as events. 0: too many are alive. */
+weir_reference filters_reference(struct filter_state *state);
+/* What has come for filters that waited goes to their event(). As filters_run(). */
+weir_answer filters_deliver_events(struct exchange *exchange);
+
 /* Nothing if the exchange ended before filters_open(). */
 void filters_close(struct exchange *exchange);
 
-/* The table behind query("weir.filter/0"). */
-extern const weir_filter_host exchange_filter_host;
+/* What argument upstream_error has. */
+struct filter_upstream_error {
+    weir_result why;
+    uint32_t repeats;
+};
+
+/* --- for those that walk the filters themselves */
+
+uint32_t filters_having(const struct exchange *exchange, enum filter_hook hook);
+/* The nth of those that have the hook, in the order of the direction. */
+struct filter_state *filters_nth(struct exchange *exchange, enum filter_hook hook, uint32_t n,
+                                 uint32_t direction);
+static inline struct filter_state *filter_state_of(weir_exchange *public)
+{
+    return (struct filter_state *)(void *)public;
+}
+void filters_pause(struct filter_state *state, uint32_t direction);
+void filters_unpause(struct filter_state *state, uint32_t direction);
 
 #endif

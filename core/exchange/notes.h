@@ -10,7 +10,6 @@
 
 /* Addresses are copied, because the connections may be gone when the exchange ends. */
 struct exchange_notes {
-    uint64_t number; /* of the exchange, counted by its worker */
     struct address client, server;
     uint64_t sent_us, answered_us; /* 0: did not happen */
     const char *listener;          /* as configured, of the exchange's snapshot; NULL: unknown */
@@ -23,6 +22,11 @@ enum { USER_BYTES = 1024 };
 
 /* Those of the exchange, made empty if there are none. */
 struct exchange_notes *notes_of(struct exchange *exchange);
+/* Who the client is; empty: nobody knows. */
+static inline weir_string notes_user(const struct exchange *exchange)
+{
+    return exchange->notes ? exchange->notes->user : (weir_string){"", 0};
+}
 /* Copies. WEIR_INVALID: empty, or control characters; WEIR_TOO_MUCH: longer than USER_BYTES. */
 weir_result notes_set_user(struct exchange *exchange, weir_string user);
 

@@ -7,6 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/exchange/hop.h"
+#include "core/exchange/stage.h"
 
 enum {
     SLICES_MOST = 32,     /* passed on at once */
@@ -14,33 +15,47 @@ enum {
     BYTES_LEAST = 512     /* that a sink gets while it has not sent what it got before */
 };
 
-static void return_credit(struct flow *flow)
+/* What is to be passed on next: of the last filter that sees the bytes, or as they came. */
+static struct slice_queue *output_of(const struct flow *flow)
 {
-    uint64_t back = flow->sink->returned;
-    if (back > flow->in_transit)
-        back = flow->in_transit; /* the rest is the protocol's first grant */
+    return flow->last ? &flow->last->queue : &flow->source->incoming;
+}
+
+static bool output_ended(const struct flow *flow)
+{
+    return flow->last ? flow->last->ended : flow->source->incoming_ended;
+}
+
+static uint64_t *transit_of(struct flow *flow)
+{
+    return flow->last ? &flow->last->transit : &flow->in_transit;
+}
+
+void relay_return_credit(struct flow *flow)
+{
+    uint64_t back = flow->sink->returned, transit = *transit_of(flow);
+    if (back > transit)
+        back = transit; /* the rest is the protocol's first grant */
     flow->sink->returned = 0;
-    flow->in_transit -= back;
     if (back)
-        channel_grant(flow->source, (size_t)back);
+        stages_give_back(flow, back);
 }
 
 static bool at_end(const struct flow *flow, uint64_t bytes)
 {
-    return flow->source->incoming_ended && flow->source->incoming.bytes == bytes;
+    return output_ended(flow) && output_of(flow)->bytes == bytes;
 }
 
 /* A sink that is slow does not get a few bytes now and a few in the next step: they would cost it
  * more than they are. That what it has leaves, or that it fails, marks the exchange. */
-static bool holds_back(const struct flow *flow)
+static bool holds_back(struct flow *flow)
 {
-    return flow->in_transit && flow->source->incoming.bytes < BYTES_LEAST &&
-           !flow->source->incoming_ended;
+    return *transit_of(flow) && output_of(flow)->bytes < BYTES_LEAST && !output_ended(flow);
 }
 
-bool relay_may_go_on(const struct flow *flow)
+bool relay_may_go_on(struct flow *flow)
 {
-    return flow->source->incoming.count && flow->sink->credit && !holds_back(flow);
+    return output_of(flow)->count && flow->sink->credit && !holds_back(flow);
 }
 
 void relay_wait(struct flow *flow)
@@ -51,54 +66,63 @@ void relay_wait(struct flow *flow)
 /* Passes on one batch; false when there was nothing to do or no credit to do it with. */
 static bool move_batch(struct flow *flow, uint64_t most)
 {
-    struct channel *source = flow->source, *sink = flow->sink;
+    struct channel *sink = flow->sink;
+    struct slice_queue *output = output_of(flow);
     weir_slice slices[SLICES_MOST];
     uint64_t allowed = sink->credit < most ? sink->credit : most, bytes = 0;
-    uint32_t count = slice_queue_peek(&source->incoming, slices, SLICES_MOST, allowed);
+    uint32_t count = slice_queue_peek(output, slices, SLICES_MOST, allowed);
     for (uint32_t i = 0; i < count; i++)
         bytes += slices[i].length;
-    bool last = at_end(flow, bytes) && !source->trailers;
+    bool last = at_end(flow, bytes) && !flow->source->trailers;
     if (!bytes && !last)
         return false;
     channel_data(sink, slices, count, bytes, last ? WEIR_END : 0);
-    slice_queue_drop(&source->incoming, bytes);
-    flow->in_transit += bytes;
+    slice_queue_drop(output, bytes);
+    *transit_of(flow) += bytes;
     flow->ended = last;
     return true;
 }
 
-static bool pass_trailers(struct flow *flow)
+bool relay_at_trailers(const struct flow *flow)
 {
-    if (flow->ended || !flow->source->trailers || !at_end(flow, 0))
-        return false;
+    return !flow->ended && flow->source->trailers && at_end(flow, 0) && channel_open(flow->sink);
+}
+
+void relay_pass_trailers(struct flow *flow)
+{
     hop_trailers(flow->source->trailers);
     channel_trailers(flow->sink, flow->source->trailers);
     flow->ended = true;
-    return true;
 }
 
 bool relay_pump(struct flow *flow)
 {
     uint64_t before = flow->sink->sent_bytes;
+    struct slice_queue *output = output_of(flow);
     bool moved = false;
     TRACE();
-    return_credit(flow);
     bool held = holds_back(flow);
-    if (flow->in_transit || flow->source->incoming.count > SLICES_WAITING)
-        slice_queue_settle(&flow->source->incoming); /* what goes into its queue stays a while */
+    if (*transit_of(flow) || output->count > SLICES_WAITING)
+        slice_queue_settle(output); /* what goes into its queue stays a while */
     while (!held && !flow->ended && channel_open(flow->sink)) {
         uint64_t done = flow->sink->sent_bytes - before;
         if (done >= RELAY_BYTES_MOST || !move_batch(flow, RELAY_BYTES_MOST - done))
             break;
         moved = true;
     }
-    if (channel_open(flow->sink) && pass_trailers(flow))
-        moved = true;
     relay_wait(flow);
     return moved;
 }
 
 bool relay_drained(const struct flow *flow)
 {
-    return !flow->source->incoming.count;
+    bool drained = !flow->source->incoming.count;
+    for (const struct stage *stage = flow->first; stage; stage = stage->next)
+        drained &= !stage->queue.bytes && !stage->held;
+    return drained;
+}
+
+bool relay_complete(const struct flow *flow)
+{
+    return output_ended(flow) && relay_drained(flow) && !flow->source->trailers;
 }

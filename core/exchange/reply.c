@@ -45,6 +45,9 @@ static const struct cause_entry causes[] = {
     {WEIR_TRUNCATED, 502, "connection_terminated",
      "The server closed the connection before it had answered.\n"},
     {WEIR_IDLE_TIMEOUT, 504, "http_response_timeout", "Nothing was received for too long.\n"},
+    {WEIR_UNAUTHENTICATED, 407, "http_request_denied", "Proxy credentials are required.\n"},
+    {WEIR_BUFFER_FULL, 502, "http_response_body_size",
+     "The server's answer is too large to be looked at.\n"},
     {WEIR_STOPPING, 503, "connection_limit_reached", "The proxy is stopping.\n"},
 };
 
@@ -77,6 +80,8 @@ static const struct {
     {WEIR_NOT_IMPLEMENTED, "not_implemented"},
     {WEIR_TRUNCATED, "truncated"},
     {WEIR_IDLE_TIMEOUT, "idle_timeout"},
+    {WEIR_UNAUTHENTICATED, "unauthenticated"},
+    {WEIR_BUFFER_FULL, "buffer_full"},
     {WEIR_STOPPING, "stopping"},
 };
 
@@ -175,17 +180,18 @@ weir_string reply_reason(uint32_t status)
     return (weir_string){"", 0};
 }
 
-void reply_with(struct channel *channel, struct head *head, const weir_slice *body)
+void reply_with(struct channel *channel, struct head *head, const weir_slice *body, bool continues)
 {
     channel->operations = &local_operations;
     head->view.kind = WEIR_REQUEST;
     head->view.version = WEIR_STRING("1.1");
-    head->view.content_length = (int64_t)body->length;
+    head->view.content_length = continues ? -1 : (int64_t)body->length;
     head->view.reason = reply_reason(head->view.status);
-    head_append(head, WEIR_STRING("Content-Length"),
-                arena_format(channel->arena, "%zu", body->length));
+    if (!continues)
+        head_append(head, WEIR_STRING("Content-Length"),
+                    arena_format(channel->arena, "%zu", body->length));
     channel_deliver_head(channel, &head->view);
-    channel_deliver_data(channel, body, WEIR_END);
+    channel_deliver_data(channel, body, continues ? 0 : WEIR_END);
 }
 
 /* The placeholder that `at`, a brace, begins: its text, and how long it is; a brace of no
@@ -244,7 +250,7 @@ void reply_for_cause(struct channel *channel, weir_result cause, weir_string nam
     head_append(head, WEIR_STRING("Content-Type"),
                 html ? WEIR_STRING("text/html; charset=utf-8") : plain_type);
     weir_string text = template ? fill(template, entry, channel->arena) : string_of(entry->text);
-    reply_with(channel, head, &(weir_slice){(const uint8_t *)text.bytes, text.length, NULL});
+    reply_with(channel, head, &(weir_slice){(const uint8_t *)text.bytes, text.length, NULL}, false);
 }
 
 /* RFC 9110 9.3.8: what is secret is not echoed. */
@@ -291,5 +297,5 @@ void reply_own(struct channel *channel, enum reply_own own, const weir_head *req
     head->view.status = 200;
     if (own == REPLY_TRACE)
         head_append(head, WEIR_STRING("Content-Type"), WEIR_STRING("message/http"));
-    reply_with(channel, head, &(weir_slice){(const uint8_t *)text.bytes, text.length, NULL});
+    reply_with(channel, head, &(weir_slice){(const uint8_t *)text.bytes, text.length, NULL}, false);
 }

@@ -13,8 +13,8 @@
 void reply_for_cause(struct channel *channel, weir_result cause, weir_string name,
                      const char *template);
 /* Makes the channel answer with this head, to which what frames the body is added, and this body:
- * a filter's answer. */
-void reply_with(struct channel *channel, struct head *head, const weir_slice *body);
+ * a filter's answer. `continues`: more of the body is delivered later. */
+void reply_with(struct channel *channel, struct head *head, const weir_slice *body, bool continues);
 
 /* What weir answers itself although nothing is wrong. */
 enum reply_own { REPLY_NOT_OURS, REPLY_OPTIONS, REPLY_TRACE };

@@ -7,7 +7,7 @@
 #include "core/base/buffer.h"
 #include "core/base/log.h"
 #include "core/connection/connection.h"
-#include "core/exchange/filters.h"
+#include "core/exchange/filter_host.h"
 #include "core/host/asynchronous.h"
 #include "core/host/dictionary.h"
 #include "core/host/plugin_metrics.h"

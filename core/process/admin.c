@@ -6,6 +6,7 @@
 #include "core/base/buffer.h"
 #include "core/base/memory.h"
 #include "core/base/string.h"
+#include "core/exchange/filter_host.h"
 #include "core/exchange/filters.h"
 #include "core/io/address.h"
 #include "core/process/pages.h"

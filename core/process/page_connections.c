@@ -33,7 +33,9 @@ static const char *state_of(const struct exchange *x)
     switch (x->progress) {
     case PROGRESS_BEGUN:
         return "begun";
+    case PROGRESS_ROUTED:
     case PROGRESS_ACQUIRING:
+    case PROGRESS_CONNECTED:
         return "connecting";
     case PROGRESS_SENT:
         return "waiting";

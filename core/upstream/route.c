@@ -24,10 +24,9 @@ static bool speak(const struct snapshot *snapshot, const char *name, struct targ
     return target->protocol && target->protocol->server;
 }
 
-static weir_result to_upstream(const struct snapshot *snapshot, uint32_t turn,
-                               struct target *target)
+static weir_result to_upstream(const struct snapshot *snapshot, const struct upstream_group *group,
+                               uint32_t turn, struct target *target)
 {
-    const struct upstream_group *group = snapshot->fixed_upstream;
     target->configured = true;
     if (!speak(snapshot, group->protocol, target))
         return WEIR_NOT_IMPLEMENTED;
@@ -54,10 +53,31 @@ weir_result route_pick(const struct snapshot *snapshot, const weir_head *request
     if (request->kind == WEIR_TUNNEL)
         return snapshot->fixed_upstream ? WEIR_DENIED : to_tunnel_end(snapshot, request, target);
     if (snapshot->fixed_upstream)
-        return to_upstream(snapshot, turn, target);
+        return to_upstream(snapshot, snapshot->fixed_upstream, turn, target);
     if (!request->scheme.length)
         return WEIR_NOT_A_PROXY_REQUEST;
     if (!string_equal(request->scheme, WEIR_STRING("http")) || !speak(snapshot, "h1", target))
         return WEIR_NOT_IMPLEMENTED;
     return to_authority(request->authority, PORT_HTTP, target);
+}
+
+static const struct upstream_group *find_group(const struct snapshot *snapshot, weir_string name)
+{
+    for (uint32_t i = 0; i < snapshot->upstream_count; i++)
+        if (string_equal(string_of(snapshot->upstreams[i].name), name))
+            return &snapshot->upstreams[i];
+    return NULL;
+}
+
+weir_result route_named(const struct snapshot *snapshot, const weir_head *request, weir_string name,
+                        uint32_t turn, struct target *target)
+{
+    const struct upstream_group *group = find_group(snapshot, name);
+    bool tunnel = request->kind == WEIR_TUNNEL;
+    target->configured = false;
+    if (group)
+        return tunnel ? WEIR_DENIED : to_upstream(snapshot, group, turn, target);
+    if (!speak(snapshot, tunnel ? "raw" : "h1", target))
+        return WEIR_NOT_IMPLEMENTED;
+    return to_authority(name, 0, target) == WEIR_OK ? WEIR_OK : WEIR_NOT_FOUND;
 }

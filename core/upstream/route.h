@@ -12,4 +12,9 @@
 weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,
                        struct target *target);
 
+/* Likewise of where a filter sends it: the name of an upstream, or "HOST:PORT" of a server, which
+ * is judged like one that a client asks for. WEIR_NOT_FOUND. */
+weir_result route_named(const struct snapshot *snapshot, const weir_head *request, weir_string name,
+                        uint32_t turn, struct target *target);
+
 #endif

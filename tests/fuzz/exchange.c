@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/exchange/access_lines.h"
 #include "core/exchange/exchange.h"
+#include "core/exchange/filter_host.h"
 #include "core/upstream/pool.h"
 #include "tests/fuzz/exchange_protocol.h"
 #include "tests/registry_of.h"

@@ -51,11 +51,21 @@ static struct connection client, server;
 static struct carrier client_carrier, server_carrier;
 static struct connection_terms terms;
 static struct filter_chain chain;
+static const struct filter_chain no_chain;
 static struct exchange exchange;
 static struct filter_state filter;
 static struct head request, response;
 static const weir_filter other = {.size = sizeof other, .name = "auth"};
-static const weir_filter_host *const host = &exchange_filter_host;
+static const struct filter_use other_use = {.filter = &other, .plugin = "test"};
+static struct filter_state replier = {.use = &other_use};
+static const weir_filter_host table = {
+    .size = sizeof table,
+    .text = filter_text,
+    .number = filter_number,
+    .variable = filter_variable,
+    .set_variable = filter_set_variable,
+};
+static const weir_filter_host *const host = &table;
 
 static struct address address(const char *text)
 {
@@ -70,7 +80,7 @@ static int set_up(void **state)
     memset(&worker, 0, sizeof worker);
     snapshot = (struct snapshot){0};
     worker.index = 2;
-    metric_add(&worker.metrics, METRIC_EXCHANGES, 77);
+    exchange.number = 77;
     client_carrier.facts.peer = address("[::ffff:192.0.2.255]:1025");
     client_carrier.facts.local = address("[::ffff:192.0.2.9]:3128");
     server_carrier.facts.peer = address("[2001:db8::1]:80");
@@ -81,7 +91,8 @@ static int set_up(void **state)
     arena_init(&exchange.arena, first_block, sizeof first_block);
     exchange.worker = &worker;
     exchange.snapshot = &snapshot;
-    exchange.chain = &chain;
+    exchange.filters.chains[0] = &chain;
+    exchange.filters.chains[1] = &no_chain;
     exchange.request = &request;
     exchange.client.connection = &client;
     exchange.server.connection = &server;
@@ -191,7 +202,7 @@ static void who_answered_and_why(void **state)
     text_is(WEIR_ANSWERED_BY, "weir");
     text_is(WEIR_CAUSE, "dns_error");
     exchange.cause = WEIR_OK;
-    exchange.replier = &other;
+    exchange.filters.replier = &replier;
     text_is(WEIR_ANSWERED_BY, "auth");
     text_is(WEIR_CAUSE, "");
 }

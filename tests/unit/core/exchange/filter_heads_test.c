@@ -12,6 +12,7 @@
 
 #include "core/base/string.h"
 #include "core/exchange/exchange.h"
+#include "core/exchange/filter_host.h"
 
 static _Alignas(8) uint8_t first_block[1024];
 static struct exchange exchange;

@@ -151,9 +151,20 @@ static void leave(uint64_t bytes)
     grant(bytes);
 }
 
+/* As the exchange does it when no filter sees the bytes. */
+static bool move(void)
+{
+    relay_return_credit(&flow);
+    bool moved = relay_pump(&flow);
+    if (!relay_at_trailers(&flow))
+        return moved;
+    relay_pass_trailers(&flow);
+    return true;
+}
+
 static void pump(bool moved)
 {
-    assert_int_equal(relay_pump(&flow), moved);
+    assert_int_equal(move(), moved);
     assert_true(source.incoming.bytes + flow.in_transit <= delivered - returned);
 }
 
@@ -478,11 +489,11 @@ static void random_events_move_everything(void **state)
             } else if (what < 7) {
                 leave(dice_below(&dice, taken - left + 1));
             } else {
-                relay_pump(&flow);
+                move();
             }
             assert_true(source.incoming.bytes + flow.in_transit <= WINDOW);
         }
-        relay_pump(&flow);
+        move();
         assert_int_equal(taken, total);
         assert_int_equal(left, total);
         assert_int_equal(returned, total); /* to the last byte */

@@ -200,7 +200,7 @@ static void a_filters_answer(void **state)
     weir_slice slice = {buffer->bytes, 100000, buffer};
     head->view.status = 403;
     head_append(head, WEIR_STRING("X-Reason"), WEIR_STRING("because"));
-    reply_with(&channel, head, &slice);
+    reply_with(&channel, head, &slice, false);
     buffer_release(buffer);
     is_answered(403, "Forbidden");
     assert_true(string_equal(value_of("X-Reason"), WEIR_STRING("because")));
@@ -212,7 +212,7 @@ static void a_filters_empty_answer(void **state)
 {
     struct head *head = head_new(&arena);
     head->view.status = 299;
-    reply_with(&channel, head, &(weir_slice){0});
+    reply_with(&channel, head, &(weir_slice){0}, false);
     is_answered(299, ""); /* no words for it */
     assert_int_equal(body().length, 0);
 }
