@@ -9,7 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugins/redirect/rules.h"
+#include "core/base/string.h"
+#include "core/process/section.h"
+#include "core/process/yaml.h"
+#include "plugins/redirect/read.h"
 
 enum { EXACT = 10000, PREFIXES = 1000, PATTERNS = 500 };
 enum { LOADS = 7, ROUNDS = 101, LOOKUPS = 5000, TARGET_BYTES = 100 };
@@ -48,13 +51,14 @@ static void fail(const char *what)
     exit(2);
 }
 
-/* --- the rules, as lines of a file */
+/* --- the rules, in a file */
 
-static char *write_rules(void)
+static void write_rules(const char *path)
 {
-    char *text;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        fail("the rules cannot be written");
+    fprintf(file, "kind,path,to\n");
     for (int i = 0; i < EXACT; i++)
         fprintf(file, "exact,/articles/%04d/some-page-that-moved-%d.html,/new/pages/%d\n", i % 977,
                 i, i);
@@ -62,30 +66,26 @@ static char *write_rules(void)
         fprintf(file, "prefix,/section-%d/archive,https://archive.example/s%d\n", i, i);
     for (int i = 0; i < PATTERNS; i++)
         fprintf(file, "regex,^/shop-%d/([a-z0-9-]+)/(\\d+)$,/store/%d/$1?item=$2\n", i, i);
-    fclose(file);
-    return text;
+    if (fclose(file) != 0)
+        fail("the rules cannot be written");
 }
 
-static weir_string take_word(char **at, const char *ends)
+/* As weir does it at its start and at a reload: file, text, table, rules. */
+static struct rules *read_file(const char *path)
 {
-    weir_string word = {*at, strcspn(*at, ends)};
-    *at += word.length + 1;
-    return word;
-}
-
-static struct rules *read_rules(char *text)
-{
-    struct rules *rules = rules_new(false);
-    struct rule_mistake mistake = {0};
-    for (uint32_t line = 1; *text; line++) {
-        struct rule_text rule = {.line = line};
-        rule.kind = take_word(&text, ",");
-        rule.path = take_word(&text, ",");
-        rule.to = take_word(&text, "\n");
-        if (!rules_add(rules, &rule, &mistake))
-            fail(mistake.why);
-    }
-    rules_finish(rules);
+    char text[512];
+    uint32_t inline_count;
+    struct config_errors errors = {0};
+    snprintf(text, sizeof text, "file: %s\n", path);
+    struct yaml_document *document = yaml_parse(NULL, string_of(text), &errors);
+    if (!document)
+        fail("the section is no YAML");
+    section_begin(&errors, WEIR_SCOPE_ALL, NULL);
+    struct rules *rules = read_rules(&section_host, section_of(yaml_root(document)), &inline_count);
+    section_end();
+    yaml_free(document);
+    if (!rules)
+        fail(errors.list[0].text);
     return rules;
 }
 
@@ -100,7 +100,7 @@ static double resident_mib(void)
     return (double)(resident - shared) * 4096 / (1 << 20);
 }
 
-static struct rules *measure_load(char *text)
+static struct rules *measure_load(const char *path)
 {
     double times[LOADS];
     struct rules *rules = NULL;
@@ -109,7 +109,7 @@ static struct rules *measure_load(char *text)
     for (int i = 0; i < LOADS; i++) {
         rules_free(rules);
         double start = now_us();
-        rules = read_rules(text);
+        rules = read_file(path);
         times[i] = (now_us() - start) / 1e3;
     }
     malloc_trim(0);
@@ -195,12 +195,15 @@ static void measure_lookups(const struct rules *rules)
     lookup_free(lookup);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
-    char *text = write_rules();
-    struct rules *rules = measure_load(text);
+    if (count != 2) {
+        fprintf(stderr, "usage: redirect FILE.csv, which is written\n");
+        return 2;
+    }
+    write_rules(arguments[1]);
+    struct rules *rules = measure_load(arguments[1]);
     measure_lookups(rules);
     rules_free(rules);
-    free(text);
     return passed ? 0 : 1;
 }

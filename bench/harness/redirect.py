@@ -17,7 +17,7 @@ def run(arguments):
     if not os.path.exists(PROGRAM):
         raise Failure(f"{PROGRAM} is not there: ./dev build bench")
     with Lab() as lab:
-        process = lab.start([PROGRAM], lab.proxy_processor)
+        process = lab.start([PROGRAM, lab.path("rules.csv")], lab.proxy_processor)
         process.finish()
         output = process.words()
         if process.returncode not in (0, 1):

@@ -18,7 +18,8 @@ struct visit {
     struct config_errors *errors;
     uint32_t scope;
     const void *parent;
-    const struct tree_node *last; /* what at() found: the next one is often behind it */
+    const struct tree_node *last; /* what at() found: the next one is often behind it, or behind
+                                     what it is in */
     struct yaml_document *documents[FILES_MOST];
     char *files[FILES_MOST];
     uint32_t document_count, file_count;
@@ -85,9 +86,11 @@ static uint32_t host_count(const weir_section *section)
 
 static const struct tree_node *child_at(const struct tree_node *node, uint32_t index)
 {
-    const struct tree_node *child = node->first;
-    if (visit->last && visit->last->parent == node && visit->last->index <= index)
-        child = visit->last;
+    const struct tree_node *child = node->first, *last = visit->last;
+    while (last && last->parent != node)
+        last = last->parent;
+    if (last && last->index <= index)
+        child = last;
     while (child && child->index < index)
         child = child->next;
     if (child)
@@ -159,8 +162,8 @@ static uint64_t host_number(const weir_section *section)
     double decimal;
     if (!is_text(node))
         return 0;
-    const struct value_unit *units = node->type && node->type->units ? node->type->units
-                                                                     : value_plain;
+    const struct value_unit *units =
+        node->type && node->type->units ? node->type->units : value_plain;
     if (!value_parse(node->text, units, &number) && value_parse_decimal(node->text, &decimal))
         value_parse((weir_string){node->text.bytes, strcspn(node->text.bytes, ".")}, value_plain,
                     &number);

@@ -72,7 +72,7 @@ static void grow(struct index *index, const struct pool *pool)
 {
     struct index old = *index;
     index->bits = old.bits ? old.bits + 1 : FIRST_BITS;
-    index->slots = memory_resize(NULL, sizeof *index->slots << index->bits);
+    index->slots = redirect_resize(NULL, sizeof *index->slots << index->bits);
     memset(index->slots, 0, sizeof *index->slots << index->bits);
     for (uint32_t i = 0; old.slots && i < 1u << old.bits; i++) {
         if (!old.slots[i])
@@ -81,7 +81,7 @@ static void grow(struct index *index, const struct pool *pool)
         uint64_t hash = index_hash((weir_string){key->bytes, key->length});
         place(index, mix(hash, key->kind, key->host), (uint32_t)((char *)key - pool->bytes));
     }
-    memory_resize(old.slots, 0);
+    redirect_resize(old.slots, 0);
 }
 
 struct index_key *index_add(struct index *index, struct pool *pool, uint8_t kind, uint32_t host,
@@ -109,6 +109,6 @@ size_t index_bytes(const struct index *index)
 
 void index_free(struct index *index)
 {
-    memory_resize(index->slots, 0);
+    redirect_resize(index->slots, 0);
     *index = (struct index){0};
 }

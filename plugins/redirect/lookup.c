@@ -16,7 +16,7 @@ struct lookup {
 struct lookup *lookup_new(const struct rules *rules)
 {
     struct lookup *lookup =
-        memory_resize(NULL, sizeof *lookup + (rules->longest + 1) * sizeof *lookup->hashes);
+        redirect_resize(NULL, sizeof *lookup + (rules->longest + 1) * sizeof *lookup->hashes);
     lookup->over_limit = 0;
     matcher_init(&lookup->matcher);
     return lookup;
@@ -27,7 +27,7 @@ void lookup_free(struct lookup *lookup)
     if (!lookup)
         return;
     matcher_deinit(&lookup->matcher);
-    memory_resize(lookup, 0);
+    redirect_resize(lookup, 0);
 }
 
 uint64_t lookup_over_limit(const struct lookup *lookup)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *memory_resize(void *block, size_t bytes)
+void *redirect_resize(void *block, size_t bytes)
 {
     if (!bytes) {
         free(block);
@@ -16,12 +16,12 @@ void *memory_resize(void *block, size_t bytes)
     return block;
 }
 
-void *memory_grow(void *items, uint32_t count, uint32_t *capacity, size_t size)
+void *redirect_grow(void *items, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity)
         return items;
     *capacity = *capacity ? *capacity * 2 : 16;
-    return memory_resize(items, *capacity * size);
+    return redirect_resize(items, *capacity * size);
 }
 
 uint32_t pool_add(struct pool *pool, const void *bytes, size_t length)
@@ -30,7 +30,7 @@ uint32_t pool_add(struct pool *pool, const void *bytes, size_t length)
     if (length > POOL_MOST - offset)
         abort();
     while (pool->capacity - pool->length < length)
-        pool->bytes = memory_grow(pool->bytes, pool->capacity, &pool->capacity, 1);
+        pool->bytes = redirect_grow(pool->bytes, pool->capacity, &pool->capacity, 1);
     if (length)
         memcpy(pool->bytes + offset, bytes, length);
     pool->length += (uint32_t)length;
@@ -45,12 +45,12 @@ void pool_align(struct pool *pool, uint32_t alignment)
 
 void pool_trim(struct pool *pool)
 {
-    pool->bytes = memory_resize(pool->bytes, pool->length);
+    pool->bytes = redirect_resize(pool->bytes, pool->length);
     pool->capacity = pool->length;
 }
 
-void pool_free(struct pool *pool)
+void pool_deinit(struct pool *pool)
 {
-    pool->bytes = memory_resize(pool->bytes, 0);
+    pool->bytes = redirect_resize(pool->bytes, 0);
     pool->length = pool->capacity = 0;
 }

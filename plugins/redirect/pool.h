@@ -28,12 +28,12 @@ static inline void *pool_at(const struct pool *pool, uint32_t offset)
 
 /* Gives back what was kept for growing. */
 void pool_trim(struct pool *pool);
-void pool_free(struct pool *pool);
+void pool_deinit(struct pool *pool);
 
 /* realloc() that does not fail: a process without memory ends. 0 bytes: freed, NULL. */
-void *memory_resize(void *block, size_t bytes);
+void *redirect_resize(void *block, size_t bytes);
 
 /* Room for one more than `count` items of that size; *capacity is kept by the caller. */
-void *memory_grow(void *items, uint32_t count, uint32_t *capacity, size_t size);
+void *redirect_grow(void *items, uint32_t count, uint32_t *capacity, size_t size);
 
 #endif

@@ -11,9 +11,9 @@ enum { PATH_MOST = 2048, STATUS_STANDARD = 301 };
 
 struct rules *rules_new(bool trailing_slash)
 {
-    struct rules *rules = memory_resize(NULL, sizeof *rules);
+    struct rules *rules = redirect_resize(NULL, sizeof *rules);
     *rules = (struct rules){.trailing_slash = trailing_slash, .host_count = 1};
-    rules->hosts = memory_grow(NULL, 0, &rules->host_capacity, sizeof *rules->hosts);
+    rules->hosts = redirect_grow(NULL, 0, &rules->host_capacity, sizeof *rules->hosts);
     rules->hosts[ANY_HOST] = (struct rule_host){0};
     pool_add(&rules->pool, "", 1); /* there is always something */
     return rules;
@@ -25,21 +25,21 @@ void rules_free(struct rules *rules)
         return;
     for (uint32_t i = 0; i < rules->pattern_count; i++)
         pattern_free(rules->patterns[i]);
-    memory_resize(rules->patterns, 0);
-    memory_resize(rules->list, 0);
-    memory_resize(rules->hosts, 0);
+    redirect_resize(rules->patterns, 0);
+    redirect_resize(rules->list, 0);
+    redirect_resize(rules->hosts, 0);
     index_free(&rules->index);
-    pool_free(&rules->pool);
-    memory_resize(rules, 0);
+    pool_deinit(&rules->pool);
+    redirect_resize(rules, 0);
 }
 
 void rules_finish(struct rules *rules)
 {
     pool_trim(&rules->pool);
-    rules->list = memory_resize(rules->list, rules->count * sizeof *rules->list);
+    rules->list = redirect_resize(rules->list, rules->count * sizeof *rules->list);
     rules->capacity = rules->count;
     rules->patterns =
-        memory_resize(rules->patterns, rules->pattern_count * sizeof *rules->patterns);
+        redirect_resize(rules->patterns, rules->pattern_count * sizeof *rules->patterns);
     rules->pattern_capacity = rules->pattern_count;
 }
 
@@ -111,8 +111,8 @@ static bool read_pattern(struct rules *rules, const struct rule_text *text, stru
     pcre2_code *pattern = pattern_compile(text->path, mistake->why);
     if (!pattern)
         return wrong(mistake, &text->path, mistake->why);
-    rules->patterns = memory_grow(rules->patterns, rules->pattern_count, &rules->pattern_capacity,
-                                  sizeof(pcre2_code *));
+    rules->patterns = redirect_grow(rules->patterns, rules->pattern_count, &rules->pattern_capacity,
+                                    sizeof(pcre2_code *));
     rule->pattern = rules->pattern_count++;
     rules->patterns[rule->pattern] = pattern;
     return true;
@@ -156,7 +156,7 @@ static const char *host_mistake(weir_string host, bool wildcard)
 static uint32_t new_host(struct rules *rules)
 {
     rules->hosts =
-        memory_grow(rules->hosts, rules->host_count, &rules->host_capacity, sizeof *rules->hosts);
+        redirect_grow(rules->hosts, rules->host_count, &rules->host_capacity, sizeof *rules->hosts);
     rules->hosts[rules->host_count] = (struct rule_host){0};
     return rules->host_count++;
 }
@@ -248,7 +248,7 @@ static void append(struct rules *rules, struct rule *rule, uint32_t key_place)
     else
         rule_at(rules, key->last)->next = place;
     key->last = place;
-    rules->list = memory_grow(rules->list, rules->count, &rules->capacity, sizeof *rules->list);
+    rules->list = redirect_grow(rules->list, rules->count, &rules->capacity, sizeof *rules->list);
     rules->list[rules->count++] = place;
 }
 

@@ -45,7 +45,7 @@ static const char *scratch_write(const char *name, const char *text)
     return scratch_write_bytes(name, text, strlen(text));
 }
 
-static void scratch_directory(const char *name)
+__attribute__((unused)) static void scratch_directory(const char *name)
 {
     assert_int_equal(mkdir(scratch_path(name), 0700), 0);
 }
