@@ -44,8 +44,8 @@ struct cell { /* of a series on one worker, which alone writes it */
     _Atomic int64_t value;
 };
 
-struct counts { /* of a metric on one worker; others read `first` only */
-    _Atomic(struct cell *) first;
+struct counts {         /* of a metric on one worker, which alone uses them but for `first` */
+    struct cell *first; /* of all cells; under the definition's lock */
     struct cell *other; /* NULL: not needed yet */
     bool all_known;     /* there will be no other series than those in the table */
     uint32_t bucket_count;
@@ -172,7 +172,7 @@ static struct series *series_of(struct definition *definition, const struct key 
     return definition->full ? NULL : series_add(definition, key);
 }
 
-/* --- a worker's cells */
+/* --- a worker's cells; added under the definition's lock */
 
 static struct cell *cell_find(const struct counts *counts, const struct key *key)
 {
@@ -189,8 +189,8 @@ static struct cell *cell_add(struct counts *counts, struct series *series)
     cell->series = series;
     cell->next_in_bucket = *bucket;
     *bucket = cell;
-    cell->next = atomic_load_explicit(&counts->first, memory_order_relaxed);
-    atomic_store_explicit(&counts->first, cell, memory_order_release);
+    cell->next = counts->first;
+    counts->first = cell;
     return cell;
 }
 
@@ -387,10 +387,7 @@ static void add_up(struct definition *definition)
         series->sum = 0;
     for (uint32_t i = 0; i < WORKERS_MOST; i++) {
         struct counts *counts = atomic_load_explicit(&definition->counts[i], memory_order_acquire);
-        if (!counts)
-            continue;
-        struct cell *cell = atomic_load_explicit(&counts->first, memory_order_acquire);
-        for (; cell; cell = cell->next)
+        for (struct cell *cell = counts ? counts->first : NULL; cell; cell = cell->next)
             cell->series->sum += atomic_load_explicit(&cell->value, memory_order_relaxed);
     }
 }

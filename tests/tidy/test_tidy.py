@@ -34,7 +34,7 @@ ALLOWED = {
     "core/process": "abi core/base core/io core/plugins core/connection core/upstream "
                     "core/exchange core/host core/edge",
     "bench": " ".join(["abi", *CORE, "codecs", "codecs/h1", "codecs/h2", "codecs/h3", "codecs/raw",
-                       "codecs/tls", "codecs/quic"]),
+                       "codecs/tls", "codecs/quic", "plugins"]),
 }
 
 
