@@ -325,7 +325,8 @@ static inline void fake_load(const weir_plugin *plugin)
     fake.exchange.worker = &fake.worker;
     channel_init(&fake.exchange.client, NULL, &fake.exchange.mark, &fake.exchange.arena);
     channel_init(&fake.exchange.server, NULL, &fake.exchange.mark, &fake.exchange.arena);
-    notes_of(&fake.exchange)->number = 42;
+    fake.exchange.number = 42;
+    notes_of(&fake.exchange);
     address_parse(WEIR_STRING("192.0.2.1:1025"), &fake.exchange.notes->client);
     fake.state.exchange = &fake.exchange;
     fake.state.public.state = fake.filter_state;
