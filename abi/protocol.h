@@ -37,7 +37,8 @@ enum {
     WEIR_CLOSE_LINGER = 1, /* likewise, and then what the peer still sends is read and dropped for a
                               while, so that the last answer is not lost to a reset */
     WEIR_CLOSE_NOW = 2,    /* what has not left is dropped; FIN */
-    WEIR_CLOSE_RESET = 3   /* aborted: the peer sees a reset, never a clean end */
+    WEIR_CLOSE_RESET = 3   /* aborted: the peer sees a reset, never a clean end, behind as much of
+                              what is wanted to be produced as leaves at once */
 };
 
 /* What sniff() answers. */

@@ -628,6 +628,8 @@ static void exchange_step(struct mark *mark)
     if (x->finished)
         return;
     if (x->client.failed != WEIR_OK) {
+        if (x->tunnel)
+            step_flows(x); /* what it said before */
         finish(x, x->client.failed);
         return;
     }

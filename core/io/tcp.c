@@ -21,7 +21,7 @@ enum {
     LINGER_BYTES_MOST = 1024 * 1024 /* ... and at most so much of it */
 };
 
-enum closing { OPEN, FLUSHING, LINGERING, CLOSED };
+enum closing { OPEN, FLUSHING, LINGERING, RESETTING, CLOSED };
 
 /* What libuv works on. One at a time, since a shutdown waits for the write before it, and seldom,
  * since most of what is written is taken at once. */
@@ -50,6 +50,7 @@ struct tcp {
 
 static void try_to_send(struct tcp *tcp);
 static void proceed_to_close(struct tcp *tcp);
+static void close_with_reset(struct tcp *tcp);
 
 /* --- reading */
 
@@ -104,6 +105,16 @@ static void on_ended(struct tcp *tcp, uint32_t how)
         proceed_to_close(tcp);
 }
 
+/* When a reset is behind the last bytes that were read libuv says that they are the end, without
+ * having asked. */
+static bool ended_cleanly(const struct tcp *tcp)
+{
+    uint8_t byte;
+    uv_os_fd_t fd;
+    return !tcp->was_reset && uv_fileno((const uv_handle_t *)&tcp->handle, &fd) == 0 &&
+           recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void cb_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 {
     struct tcp *tcp = stream->data;
@@ -113,7 +124,7 @@ static void cb_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
     else if (count == UV_ENOBUFS)
         on_no_credit(tcp);
     else if (count < 0)
-        on_ended(tcp, count == UV_EOF && !tcp->was_reset ? WEIR_END_CLEAN : WEIR_END_RESET);
+        on_ended(tcp, count == UV_EOF && ended_cleanly(tcp) ? WEIR_END_CLEAN : WEIR_END_RESET);
 }
 
 static void start_reading(struct tcp *tcp)
@@ -222,6 +233,21 @@ static void try_to_send(struct tcp *tcp)
     on_all_sent(tcp);
 }
 
+/* What does not leave at once is lost. */
+static void send_once(struct tcp *tcp)
+{
+    uv_buf_t buffers[WRITE_SLICES_MOST];
+    uint64_t bytes;
+    int sent;
+    while (tcp->outgoing.count && !tcp->write_broken) {
+        uint32_t count = gather(tcp, buffers, &bytes);
+        sent = uv_try_write((uv_stream_t *)&tcp->handle, buffers, count);
+        if (sent < 0 || (uint64_t)sent < bytes)
+            return;
+        slice_queue_drop(&tcp->outgoing, bytes);
+    }
+}
+
 static void cb_shutdown(uv_shutdown_t *request, int status)
 {
     struct tcp *tcp = request->data;
@@ -257,12 +283,17 @@ static void on_all_sent(struct tcp *tcp)
 static void flush(struct mark *mark)
 {
     struct tcp *tcp = CONTAINER(mark, struct tcp, flush);
-    if (tcp->closing > FLUSHING || tcp->outgoing.count)
+    if (tcp->closing == LINGERING || tcp->closing == CLOSED || tcp->outgoing.count)
         return; /* asked again when what is left over has gone */
     tcp->want_produce = false;
     tcp->carrier.events->produce(tcp->carrier.user, 0, PRODUCE_ROOM);
     if (tcp->closing == CLOSED)
         return;
+    if (tcp->closing == RESETTING) {
+        send_once(tcp);
+        close_with_reset(tcp);
+        return;
+    }
     if (tcp->write_broken)
         slice_queue_drop(&tcp->outgoing, tcp->outgoing.bytes);
     try_to_send(tcp);
@@ -330,6 +361,19 @@ static void close_with_reset(struct tcp *tcp)
             setsockopt(fd, SOL_SOCKET, SO_LINGER, &zero, sizeof zero);
     }
     close_now(tcp);
+}
+
+/* The last bytes before an abort are the peer's as much as those before them. */
+static void reset_behind_the_last_bytes(struct tcp *tcp)
+{
+    bool has_some = tcp->closing == OPEN && tcp->opened && tcp->want_produce &&
+                    !tcp->outgoing.count && !tcp->write_broken;
+    if (!has_some) {
+        close_with_reset(tcp);
+        return;
+    }
+    tcp->closing = RESETTING;
+    stop_reading(tcp);
 }
 
 static void watch_flush(struct tcp *tcp)
@@ -403,7 +447,7 @@ static void tcp_close(struct carrier *carrier, uint32_t how)
     if (tcp->closing != OPEN && (how == CARRIER_CLOSE_FLUSH || how == CARRIER_CLOSE_LINGER))
         return;
     if (how == CARRIER_CLOSE_RESET) {
-        close_with_reset(tcp);
+        reset_behind_the_last_bytes(tcp);
     } else if (how == CARRIER_CLOSE_NOW) {
         close_now(tcp);
     } else {

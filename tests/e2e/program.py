@@ -1,4 +1,5 @@
 """Runs weir (the program that WEIR names, or the newest usual build) and watches how it ends."""
+import contextlib
 import os
 import pathlib
 import re
@@ -135,6 +136,16 @@ class Weir:
         self.process.send_signal(signal.SIGHUP)
         self.wait(lambda: any(expected in line for line in self.lines[before:]), expected, 10)
         return self.lines[before:]
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """Whatever happens meanwhile weir learns at once, afterwards."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+            time.sleep(0.1)           # it has arrived
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def finish(self, seconds=STOP_SECONDS):
         """Waits for the end and checks it."""

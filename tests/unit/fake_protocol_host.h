@@ -387,10 +387,10 @@ static inline void fake_end(uint32_t how)
     fake.inside--;
 }
 
-/* Also while closing with WEIR_CLOSE_FLUSH or WEIR_CLOSE_LINGER. */
+/* Also while closing, but with WEIR_CLOSE_NOW. */
 static inline void fake_produce(void)
 {
-    if (!fake.wants || (fake.closing && fake.close_how > WEIR_CLOSE_LINGER))
+    if (!fake.wants || (fake.closing && fake.close_how == WEIR_CLOSE_NOW))
         return;
     fake.wants = false;
     fake.inside++;
