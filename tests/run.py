@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/run.py - runs the suites and ends with one line, `N passed, N failed`.
 
-usage: run.py [SUITE...]   suites: tidy, unit, tsan, sim, e2e (all of them). ./dev test builds
+usage: run.py [SUITE...]   suites: tidy, unit, tsan, sim, e2e, h1so (all of them). ./dev test builds
 first.
 """
 import concurrent.futures
@@ -21,6 +21,10 @@ TSAN = ROOT / "build/tsan"
 UNIT_SECONDS = 120
 SIMULATOR_SECONDS = 120
 PYTEST_SECONDS = 1500
+
+# What is run once more with h1 as a plugin: everything that h1 itself could do otherwise.
+H1SO = ROOT / "tests/e2e/weir_h1so"
+H1SO_TESTS = "errors fields framing hostile http1 reload requests reuse splits tunnel".split()
 
 
 class Outcome:
@@ -114,15 +118,15 @@ def simulator():
             f"without {name}", fast, "--seed", "1", "--break", name, broken=name), broken)
 
 
-def pytest(name, directory):
-    """One folder of Python tests, counted by pytest's own report."""
+def pytest(name, *paths, **variables):
+    """Folders and files of Python tests, counted by pytest's own report."""
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short",
-                   f"--junitxml={report}", directory]
-        status, output, seconds = execute(
-            command, PYTEST_SECONDS, WEIR=os.environ.get("WEIR", str(ASAN / "weir")),
-            WEIR_RELEASE=os.environ.get("WEIR_RELEASE", str(RELEASE / "weir")))
+                   f"--junitxml={report}", *paths]
+        programs = {"WEIR": os.environ.get("WEIR", str(ASAN / "weir")),
+                    "WEIR_RELEASE": os.environ.get("WEIR_RELEASE", str(RELEASE / "weir"))}
+        status, output, seconds = execute(command, PYTEST_SECONDS, **{**programs, **variables})
         cases = failed = skipped = 0
         if report.exists():
             for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
@@ -146,7 +150,13 @@ def end_to_end():
         yield pytest("e2e", ROOT / "tests/e2e")
 
 
-SUITES = {"tidy": tidy, "unit": unit, "tsan": threads, "sim": simulator, "e2e": end_to_end}
+def h1_as_plugin():
+    files = [ROOT / f"tests/e2e/test_{name}.py" for name in H1SO_TESTS]
+    yield pytest("e2e with h1.so", *files, WEIR=str(H1SO))
+
+
+SUITES = {"tidy": tidy, "unit": unit, "tsan": threads, "sim": simulator, "e2e": end_to_end,
+          "h1so": h1_as_plugin}
 
 
 def main(names):

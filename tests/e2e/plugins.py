@@ -5,6 +5,7 @@ import subprocess
 from program import ROOT, path
 
 BUILT = pathlib.Path(path()).resolve().parent / "tests/plugins"
+BARE = BUILT.parents[1] / "weir-bare"
 
 
 def built(name):

@@ -1,15 +1,18 @@
 """Plugins come from files: which are loaded, which are refused, and what the user is told."""
+import contextlib
 import os
 import pathlib
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
+import tempfile
 
 import pytest
 
-from plugins import BUILT, built, compile_plugin, filter_source
+from plugins import BARE, BUILT, built, compile_plugin, filter_source
 from program import ROOT, release_path, run
 
 VERSION = (ROOT / "VERSION").read_text().strip()
@@ -281,6 +284,19 @@ def test_unloading_is_only_for_who_allows_it(start_weir, configure):
     assert "plain.so" in maps.read_text()
 
 
+# Protocols
+
+def test_without_a_protocol_clients_are_let_go(start_weir):
+    """A weir that has h1 not built in has it only by its plugin: tests/run.py h1so."""
+    weir = start_weir("-l", "127.0.0.1:0", program=str(BARE))
+    with socket.create_connection(weir.address, 5) as client:
+        client.sendall(b"GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(100) == b""
+    symbols = subprocess.run(["nm", BARE], capture_output=True, text=True, check=True).stdout
+    assert "registry_new" in symbols and "llhttp" not in symbols
+
+
 # Private copies
 
 def test_copies_are_private_and_go_with_the_process(start_weir, tmp_path):
@@ -292,6 +308,27 @@ def test_copies_are_private_and_go_with_the_process(start_weir, tmp_path):
     assert copy.parent.stat().st_mode & 0o777 == 0o700
     weir.stop()
     assert not copy.exists() and not copy.parent.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_copies_are_made_after_privileges_were_dropped(start_weir):
+    with tempfile.TemporaryDirectory() as directory:
+        place = pathlib.Path(directory)
+        place.chmod(0o755)
+        made(place, "one")
+        config = write(place, "weir.yaml", "listen: [ { address: 127.0.0.1:0 } ]\nuser: nobody\n"
+                                           "plugins: [ ./made.so ]\n")
+        weir = start_weir("-c", str(config))
+        status = pathlib.Path(f"/proc/{weir.pid}/status").read_text()
+        assert not re.search(r"^Uid:\s+0\s", status, re.M)
+        made(place, "two")
+        assert "weir: info: test.made: this is two" in weir.reload()
+        assert not any("this is" in line for line in weir.reload())
+        copy = re.search(r"\S+/1-made\.so", pathlib.Path(f"/proc/{weir.pid}/maps").read_text())[0]
+        weir.stop()
+        assert not os.path.exists(copy)
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(os.path.dirname(copy))   # in a place of root's it stays, empty
 
 
 def test_nothing_is_left_when_it_is_refused(tmp_path):
