@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
+
+#define NAME "weir-plugins-"
 
 static struct {
     const char *const *bases;
@@ -35,16 +38,69 @@ static bool may_run(int descriptor)
     return fstatvfs(descriptor, &status) == 0 && !(status.f_flag & ST_NOEXEC);
 }
 
+/* Only what is named as copies are. Closes the stream. */
+static void remove_copies(DIR *stream)
+{
+    for (struct dirent *entry; (entry = readdir(stream));)
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    closedir(stream);
+}
+
+/* A process that lives has the lock. */
+static void remove_abandoned(int base, const char *name)
+{
+    struct stat status;
+    int descriptor = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    bool ours = fstat(descriptor, &status) == 0 && (!geteuid() || status.st_uid == geteuid());
+    DIR *stream = ours && flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? fdopendir(descriptor) : NULL;
+    if (stream) {
+        remove_copies(stream);
+        unlinkat(base, name, AT_REMOVEDIR);
+    } else {
+        close(descriptor);
+    }
+}
+
+/* Those of processes that could not remove theirs. */
+static void clean(const char *base)
+{
+    DIR *stream = opendir(base);
+    if (!stream)
+        return;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        if (!strncmp(entry->d_name, NAME, sizeof NAME - 1))
+            remove_abandoned(dirfd(stream), entry->d_name);
+    closedir(stream);
+}
+
+/* It gets its name when it is locked. */
+static bool take(char *made)
+{
+    int descriptor = open(made, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0 && may_run(descriptor) && flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
+        rename(made, directory.path) == 0) {
+        directory.descriptor = descriptor;
+        return true;
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    rmdir(made);
+    return false;
+}
+
 static bool make_in(const char *base)
 {
-    int length = snprintf(directory.path, sizeof directory.path, "%s/weir-XXXXXX", base);
-    if (base[0] == '/' && (size_t)length < sizeof directory.path && mkdtemp(directory.path)) {
-        directory.descriptor = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (directory.descriptor >= 0 && may_run(directory.descriptor))
-            return true;
-        if (directory.descriptor >= 0)
-            close(directory.descriptor);
-        rmdir(directory.path);
+    char made[PATH_MAX];
+    int length = snprintf(made, sizeof made, "%s/." NAME "XXXXXX", base);
+    if (base[0] != '/' || (size_t)length >= sizeof made || !mkdtemp(made))
+        return false;
+    snprintf(directory.path, sizeof directory.path, "%s/%s", base, made + strlen(base) + 2);
+    if (take(made)) {
+        clean(base);
+        return true;
     }
     directory.path[0] = 0;
     return false;
@@ -64,14 +120,6 @@ static bool make_directory(char mistake[PLUGIN_MISTAKE_BYTES])
 bool copies_give(uid_t user, gid_t group)
 {
     return !directory.path[0] || fchown(directory.descriptor, user, group) == 0;
-}
-
-static void remove_copies(DIR *stream)
-{
-    for (struct dirent *entry; (entry = readdir(stream));)
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(stream), entry->d_name, 0);
-    closedir(stream);
 }
 
 void copies_end(void)

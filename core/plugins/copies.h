@@ -20,8 +20,8 @@ char *copies_make(const char *name, weir_string bytes, char mistake[PLUGIN_MISTA
 bool copies_same(const char *path, weir_string bytes);
 /* Before the process becomes that user: so that more can be made afterwards. */
 bool copies_give(uid_t user, gid_t group);
-/* Removes them and the directory; what has become empty in a place that only root may write to
- * stays there. */
+/* Removes them and the directory. What a process could not remove, because it crashed or is not
+ * root any more, the next one does that makes a directory there. */
 void copies_end(void);
 
 #endif

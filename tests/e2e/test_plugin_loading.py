@@ -327,8 +327,22 @@ def test_copies_are_made_after_privileges_were_dropped(start_weir):
         copy = re.search(r"\S+/1-made\.so", pathlib.Path(f"/proc/{weir.pid}/maps").read_text())[0]
         weir.stop()
         assert not os.path.exists(copy)
-        with contextlib.suppress(FileNotFoundError):
-            os.rmdir(os.path.dirname(copy))   # in a place of root's it stays, empty
+
+
+def test_the_next_one_removes_what_was_left(start_weir):
+    def copies(weir):
+        maps = pathlib.Path(f"/proc/{weir.pid}/maps").read_text()
+        return pathlib.Path(re.search(r"\S+/1-plain\.so", maps)[0])
+
+    arguments = ("-l", "127.0.0.1:0", "--plugin", str(built("plain")))
+    other, killed = start_weir(*arguments), start_weir(*arguments)
+    kept, left = copies(other), copies(killed)
+    killed.process.kill()
+    killed.process.wait()
+    killed.expected_status = -signal.SIGKILL
+    assert left.exists()
+    start_weir(*arguments)
+    assert not left.parent.exists() and kept.exists()
 
 
 def test_nothing_is_left_when_it_is_refused(tmp_path):
@@ -336,7 +350,7 @@ def test_nothing_is_left_when_it_is_refused(tmp_path):
                              built("half")], capture_output=True,
                             env={**os.environ, "TMPDIR": str(tmp_path)})
     assert result.returncode == 78
-    assert not list(tmp_path.glob("weir-*"))
+    assert not list(tmp_path.glob("*weir-*"))
 
 
 # The breadcrumb
