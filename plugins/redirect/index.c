@@ -12,12 +12,36 @@ enum { FIRST_BITS = 6, UNIT = 16, TAG_SHIFT = 24 };
 
 _Static_assert(POOL_MOST / UNIT <= 1 << TAG_SHIFT, "every key has a place in a slot");
 
-uint64_t index_hash(weir_string bytes)
+static uint64_t hash_bytes(weir_string bytes)
 {
     uint64_t hash = INDEX_HASH_EMPTY;
     for (size_t i = 0; i < bytes.length; i++)
         hash = index_hash_byte(hash, bytes.bytes[i]);
     return hash;
+}
+
+static uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_words(weir_string bytes)
+{
+    uint64_t hash = bytes.length, word = 0;
+    for (; bytes.length >= 8; bytes.bytes += 8, bytes.length -= 8) {
+        memcpy(&word, bytes.bytes, 8);
+        hash = hash_word(hash, word);
+    }
+    word = 0;
+    if (bytes.length)
+        memcpy(&word, bytes.bytes, bytes.length);
+    return hash_word(hash, word);
+}
+
+uint64_t index_hash(uint8_t kind, weir_string bytes)
+{
+    return kind >= INDEX_BEGINNINGS ? hash_bytes(bytes) : hash_words(bytes);
 }
 
 static uint64_t mix(uint64_t hash, uint8_t kind, uint32_t host)
@@ -78,7 +102,7 @@ static void grow(struct index *index, const struct pool *pool)
         if (!old.slots[i])
             continue;
         const struct index_key *key = key_of(pool, old.slots[i]);
-        uint64_t hash = index_hash((weir_string){key->bytes, key->length});
+        uint64_t hash = index_hash(key->kind, (weir_string){key->bytes, key->length});
         place(index, mix(hash, key->kind, key->host), (uint32_t)((char *)key - pool->bytes));
     }
     redirect_resize(old.slots, 0);
@@ -87,7 +111,7 @@ static void grow(struct index *index, const struct pool *pool)
 struct index_key *index_add(struct index *index, struct pool *pool, uint8_t kind, uint32_t host,
                             weir_string bytes)
 {
-    uint64_t hash = index_hash(bytes);
+    uint64_t hash = index_hash(kind, bytes);
     struct index_key *found = index_find(index, pool, kind, host, bytes, hash);
     if (found)
         return found;

@@ -32,9 +32,9 @@ static inline uint64_t index_hash_byte(uint64_t hash, char byte)
     return (hash ^ (uint8_t)byte) * 0x9e3779b97f4a7c15u;
 }
 
-enum { INDEX_HASH_EMPTY = 1 }; /* the hash of no byte */
+enum { INDEX_BEGINNINGS = 8, INDEX_HASH_EMPTY = 1 /* of no byte */ };
 
-uint64_t index_hash(weir_string bytes);
+uint64_t index_hash(uint8_t kind, weir_string bytes);
 
 /* `hash` is that of the bytes. NULL: there is no such key. */
 struct index_key *index_find(const struct index *index, const struct pool *pool, uint8_t kind,

@@ -79,7 +79,15 @@ static bool try_pattern(struct search *search, const struct rule *rule)
 /* --- the rules of one host */
 
 static struct index_key *find(const struct search *search, uint8_t kind, uint32_t host,
-                              size_t length)
+                              weir_string bytes)
+{
+    return index_find(&search->rules->index, &search->rules->pool, kind, host, bytes,
+                      index_hash(kind, bytes));
+}
+
+/* So many bytes of the path, by the hash that is known. */
+static struct index_key *find_beginning(const struct search *search, uint8_t kind, uint32_t host,
+                                        size_t length)
 {
     return index_find(&search->rules->index, &search->rules->pool, kind, host,
                       (weir_string){search->path.bytes, length}, search->lookup->hashes[length]);
@@ -104,7 +112,7 @@ static bool try_exact(struct search *search, uint32_t host)
     search->source.tail.length = 0;
     if (search->path.length > search->rules->hosts[host].exact_longest)
         return false;
-    const struct index_key *key = find(search, EXACT, host, search->path.length);
+    const struct index_key *key = find(search, EXACT, host, search->path);
     return key && try_all(search, key->first);
 }
 
@@ -130,7 +138,7 @@ static bool try_prefixes(struct search *search, uint32_t host)
     for (; length; length--) {
         if (!segment_ends(search->path, length))
             continue;
-        const struct index_key *key = find(search, PREFIX, host, length);
+        const struct index_key *key = find_beginning(search, PREFIX, host, length);
         if (!key)
             continue;
         search->source.tail = tail(search, length);
@@ -148,7 +156,7 @@ static uint32_t collect_patterns(const struct search *search, uint32_t host,
     for (uint32_t left = search->rules->hosts[host].beginnings; left; left &= left - 1) {
         size_t length = (size_t)__builtin_ctz(left);
         const struct index_key *key =
-            length <= search->path.length ? find(search, PATTERN, host, length) : NULL;
+            length <= search->path.length ? find_beginning(search, PATTERN, host, length) : NULL;
         if (key)
             lists[count++] = rule_of(search, key->first);
     }
@@ -190,8 +198,7 @@ static bool try_host(struct search *search, uint32_t host)
 
 static bool try_host_key(struct search *search, uint8_t kind, weir_string name)
 {
-    const struct index_key *key =
-        index_find(&search->rules->index, &search->rules->pool, kind, 0, name, index_hash(name));
+    const struct index_key *key = find(search, kind, 0, name);
     return key && try_host(search, key->first);
 }
 

@@ -61,10 +61,10 @@ static size_t step(weir_string raw, size_t *at, char *to)
 
 bool path_is_normal(weir_string raw)
 {
+    uint8_t all = PLAIN;
     for (size_t i = 0; i < raw.length; i++)
-        if (!(classes[(uint8_t)raw.bytes[i]] & PLAIN))
-            return false;
-    return true;
+        all &= classes[(uint8_t)raw.bytes[i]];
+    return all != 0;
 }
 
 size_t path_normalize(weir_string raw, char *to)

@@ -11,7 +11,7 @@
 /* Kinds of keys. Those of rules lead to the first and last of a list in the order of numbers;
  * PATTERN has the beginning that the patterns have in common. HOST and WILDCARD (without its star,
  * with the dot) lead to a host. */
-enum { EXACT, PREFIX, PATTERN, HOST, WILDCARD };
+enum { EXACT, HOST, WILDCARD, PREFIX = INDEX_BEGINNINGS, PATTERN };
 
 /* In the pool; its place there is what keys and other rules name. */
 struct rule {
@@ -43,7 +43,7 @@ struct rules {
     struct rule_host *hosts; /* ANY_HOST is always there */
     uint32_t host_count, host_capacity;
     uint32_t wildcard_longest;
-    uint32_t longest; /* of all paths and beginnings */
+    uint32_t longest; /* of all prefixes and beginnings */
 };
 
 static inline struct rule *rule_at(const struct rules *rules, uint32_t place)

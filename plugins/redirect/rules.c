@@ -217,7 +217,7 @@ static void note_length(struct rules *rules, struct rule_host *host, int kind, s
         host->prefix_longest = (uint16_t)length;
     if (kind == PATTERN)
         host->beginnings |= 1u << length;
-    if (length > rules->longest)
+    if (kind >= INDEX_BEGINNINGS && length > rules->longest)
         rules->longest = (uint32_t)length;
 }
 
@@ -269,11 +269,12 @@ static bool place(struct rules *rules, struct rule *rule, int kind, uint32_t hos
 
 bool rules_add(struct rules *rules, const struct rule_text *text, struct rule_mistake *mistake)
 {
-    static const char *const kinds[] = {"exact", "prefix", "regex", NULL};
+    static const char *const names[] = {"exact", "prefix", "regex", NULL};
+    static const int kinds[] = {EXACT, PREFIX, PATTERN};
     struct rule rule = {.next = INDEX_NONE, .line = text->line, .pattern = INDEX_NONE};
     uint32_t host;
-    int kind = choose(text->kind, kinds);
-    if (kind < 0)
+    int chosen = choose(text->kind, names), kind = chosen < 0 ? 0 : kinds[chosen];
+    if (chosen < 0)
         return wrong(mistake, &text->kind, "the kind is one of exact, prefix, regex");
     return read_status(text, &rule, mistake) && read_host(rules, text, &host, mistake) &&
            (kind != PATTERN || read_pattern(rules, text, &rule, mistake)) &&

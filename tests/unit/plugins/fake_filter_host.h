@@ -42,7 +42,8 @@ static struct fake {
     _Alignas(8) uint8_t first_block[4096];
     char mistakes[4096];
     /* What the filter did. */
-    uint32_t responded; /* respond(): the status; 0: it was not called */
+    uint32_t responded;      /* respond(): the status; 0: it was not called */
+    char reply_fields[4096]; /* its fields, as "name: value|" */
     bool aborted, resumed[2];
     char target[256];      /* retarget() */
     char emitted[2][4096]; /* emit() */
@@ -221,6 +222,13 @@ static weir_result fake_respond(weir_exchange *public, const weir_reply *reply)
     if (fake.responded)
         return WEIR_ALREADY;
     fake.responded = reply->status;
+    for (uint32_t i = 0; i < reply->count; i++) {
+        const weir_field *field = &reply->fields[i];
+        size_t length = strlen(fake.reply_fields);
+        snprintf(fake.reply_fields + length, sizeof fake.reply_fields - length, "%.*s: %.*s|",
+                 (int)field->name.length, field->name.bytes, (int)field->value.length,
+                 field->value.bytes);
+    }
     return WEIR_OK;
 }
 
