@@ -29,15 +29,15 @@ static void add_chunk_head(struct writer *writer)
     struct text trailers = {.length = 0};
     uint32_t left = direction->length - (uint32_t)direction->sent;
     if (direction->sent)
-        text_add(&writer->text, "\r\n");
+        text_write(&writer->text, "\r\n");
     writer->run = left ? (uint32_t)dice_size(&writer->dice, left) : 0;
     if (left > 8192 && writer->run < left / 64)
         writer->run = left / 64; /* large bodies do not come in millions of chunks */
-    text_add(&writer->text, writer->run % 2 ? "%x\r\n" : "%X\r\n", writer->run);
+    text_write(&writer->text, writer->run % 2 ? "%x\r\n" : "%X\r\n", writer->run);
     if (left)
         return;
     plan_trailers(writer->plan, writer->way, &trailers);
-    text_add(&writer->text, "%s\r\n", trailers.length ? trailers.bytes : "");
+    text_write(&writer->text, "%s\r\n", trailers.length ? trailers.bytes : "");
     writer->complete = true;
 }
 

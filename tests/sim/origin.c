@@ -150,7 +150,7 @@ static void start_answer(struct origin *origin)
     if (plan->fault == ORIGIN_NONSENSE) {
         plan->may_fail = true;
         writer->text.length = 0;
-        text_add(&writer->text, "220 is not what an HTTP server says\r\n\r\n");
+        text_write(&writer->text, "220 is not what an HTTP server says\r\n\r\n");
         writer->complete = true;
     }
     if (sabotage(OWN_ANSWER, 5)) {

@@ -156,7 +156,7 @@ bool plan_resolve(const char *name, int family, struct address *address)
 
 /* --- heads */
 
-void text_add(struct text *text, const char *format, ...)
+void text_write(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -174,20 +174,20 @@ static struct dice dice_for(const struct plan *plan, enum way way, uint64_t what
 static void add_random(struct text *text, struct dice *dice, const char *characters, uint64_t most)
 {
     for (uint64_t left = pick(dice, most); left; left--)
-        text_add(text, "%c", characters[pick(dice, strlen(characters))]);
+        text_write(text, "%c", characters[pick(dice, strlen(characters))]);
 }
 
 static void add_path(const struct plan *plan, struct text *text)
 {
     struct dice dice = dice_for(plan, REQUEST, 1);
-    text_add(text, "/%" PRIu64, plan->number);
+    text_write(text, "/%" PRIu64, plan->number);
     if (dice_percent(&dice, 70)) {
-        text_add(text, "/");
+        text_write(text, "/");
         add_random(text, &dice, "aB0/.;=%~-_!$&'()*+,:@", 60);
-        text_add(text, "%%2F%%2f%%41");
+        text_write(text, "%%2F%%2f%%41");
     }
     if (dice_percent(&dice, 50)) {
-        text_add(text, "?");
+        text_write(text, "?");
         add_random(text, &dice, "aB0/?=&+%;", 40);
     }
 }
@@ -199,11 +199,11 @@ static void add_fields(const struct plan *plan, enum way way, struct text *text)
                                         "Set-Cookie", "X-MiXeD-cAsE", "Cache-Control", "ETag",
                                         "a",          "Accept"};
     struct dice dice = dice_for(plan, way, 2);
-    text_add(text, "X-Number: %" PRIu64 "\r\n", plan->number);
+    text_write(text, "X-Number: %" PRIu64 "\r\n", plan->number);
     for (uint64_t left = pick(&dice, 8); left; left--) {
-        text_add(text, "%s: v", names[pick(&dice, sizeof names / sizeof *names)]);
+        text_write(text, "%s: v", names[pick(&dice, sizeof names / sizeof *names)]);
         add_random(text, &dice, "aB0 ,;=\"\\()\xe4\t:", 30);
-        text_add(text, "v\r\n");
+        text_write(text, "v\r\n");
     }
 }
 
@@ -211,36 +211,36 @@ static void add_framing(const struct plan *plan, enum way way, struct text *text
 {
     const struct direction *direction = &plan->ways[way];
     if (direction->delivery == BODY_LENGTH)
-        text_add(text, "Content-Length: %" PRIu32 "\r\n", direction->length);
+        text_write(text, "Content-Length: %" PRIu32 "\r\n", direction->length);
     if (direction->delivery == BODY_CHUNKED)
-        text_add(text, "Transfer-Encoding: chunked\r\n");
+        text_write(text, "Transfer-Encoding: chunked\r\n");
     if (plan->number % 3 == 0)
-        text_add(text, "Connection: %sX-Hop\r\nX-Hop: 1\r\n", plan->closes[way] ? "close, " : "");
+        text_write(text, "Connection: %sX-Hop\r\nX-Hop: 1\r\n", plan->closes[way] ? "close, " : "");
     else if (plan->closes[way])
-        text_add(text, "Connection: close\r\n");
+        text_write(text, "Connection: close\r\n");
 }
 
 static void add_authority(const struct plan *plan, struct text *text)
 {
-    text_add(text, "%s", plan->host->name);
+    text_write(text, "%s", plan->host->name);
     if (plan->port)
-        text_add(text, ":%u", plan->port);
+        text_write(text, ":%u", plan->port);
 }
 
 static void add_start_line(const struct plan *plan, enum way way, bool at_client, struct text *text)
 {
     if (way == RESPONSE) {
-        text_add(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", plan->status, plan->number % 100);
+        text_write(text, "HTTP/1.1 %u Reason (%" PRIu64 ")\r\n", plan->status, plan->number % 100);
         return;
     }
-    text_add(text, "%s ", plan->method);
+    text_write(text, "%s ", plan->method);
     if (at_client && !plan->tunnel)
-        text_add(text, "http://");
+        text_write(text, "http://");
     if (at_client)
         add_authority(plan, text);
     if (!plan->tunnel)
         add_path(plan, text);
-    text_add(text, " HTTP/1.1\r\n");
+    text_write(text, " HTTP/1.1\r\n");
 }
 
 void plan_head(const struct plan *plan, enum way way, struct text *text)
@@ -249,9 +249,9 @@ void plan_head(const struct plan *plan, enum way way, struct text *text)
     text->length = 0;
     add_start_line(plan, way, true, text);
     if (way == REQUEST) {
-        text_add(text, "Host: ");
+        text_write(text, "Host: ");
         add_authority(plan, text);
-        text_add(text, "\r\n");
+        text_write(text, "\r\n");
     }
     if (framing_first)
         add_framing(plan, way, text);
@@ -261,7 +261,7 @@ void plan_head(const struct plan *plan, enum way way, struct text *text)
         text->bytes[fields_at] ^= 0x20;
     if (!framing_first)
         add_framing(plan, way, text);
-    text_add(text, "\r\n");
+    text_write(text, "\r\n");
 }
 
 const char *plan_check_head(const struct plan *plan, enum way way, const char *head, size_t length)
@@ -285,7 +285,7 @@ void plan_trailers(const struct plan *plan, enum way way, struct text *text)
 {
     text->length = 0;
     if (plan->ways[way].trailers)
-        text_add(text, "X-Trailer: %" PRIu64 "\r\n", plan->number);
+        text_write(text, "X-Trailer: %" PRIu64 "\r\n", plan->number);
 }
 
 /* --- bodies */

@@ -79,7 +79,7 @@ struct text {
     char bytes[4096];
     uint32_t length;
 };
-void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_write(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A whole head as its sender writes it. */
 void plan_head(const struct plan *plan, enum way way, struct text *text);
