@@ -14,9 +14,27 @@
 struct network_list;  /* core/io/network.h */
 struct access_format; /* core/base/access_format.h */
 struct filter_chain;  /* core/exchange/filters.h */
-struct registry;      /* core/plugins/registry.h */
+struct filter_use;    /* core/plugins/filter_use.h */
+struct route_index;   /* core/upstream/route.c */
+struct tree_node;     /* core/process/tree.h */
 
-/* A group of servers. The only one in force so far is the one every request goes to. */
+/* A filter with its settings, as it is written in a list of them. */
+struct filter_entry {
+    char *name;
+    struct tree_node *with; /* only while the configuration is loaded */
+    uint32_t on_fault;      /* 0: fail, 1: skip */
+    uint32_t pause_limit_ms;
+    uint64_t buffer_limit; /* bytes */
+};
+
+struct filter_list {
+    struct filter_entry *entries;
+    uint32_t count;
+    uint32_t first; /* of the snapshot's uses; the others follow */
+};
+struct registry; /* core/plugins/registry.h */
+
+/* A group of servers. */
 struct upstream_group {
     char *name;
     char **servers; /* authorities, "host:port" */
@@ -34,7 +52,9 @@ struct listener_config {
     uint32_t protocol_count;
     const weir_protocol *const *protocols; /* that clients may speak, ended by NULL; NULL: what is
                                               built in */
-    const struct filter_chain *chain;      /* of all listeners' filters, then its own */
+    struct filter_list filters;
+    bool guarded;                     /* one of its chain decides who may use it */
+    const struct filter_chain *chain; /* of all listeners' filters, then its own */
 };
 
 struct timeouts { /* milliseconds, 0 = none */
@@ -60,6 +80,26 @@ static inline bool ports_contain(const struct port_set *ports, uint16_t port)
     return false;
 }
 
+struct text_list {
+    char **texts;
+    uint32_t count;
+};
+
+/* Where some requests go; the first that fits is taken. */
+struct route_config {
+    char *name; /* NULL: it has none */
+    struct {
+        struct text_list hosts; /* "app.example", "*.example"; none: any */
+        struct text_list paths; /* "/one", "/all/" with a * behind it; none: any */
+        struct text_list methods;
+        struct port_set ports;
+    } when;
+    char *to;
+    const struct upstream_group *group; /* NULL: direct, where the request itself says */
+    struct filter_list filters;
+    const struct filter_chain *chain; /* of those alone; runs behind the listener's */
+};
+
 struct access_log_config {
     bool on;
     char *format;    /* "common", "combined", "json", or a template, which has a { */
@@ -72,13 +112,19 @@ struct snapshot {
     uint32_t workers; /* 1.. */
     enum log_level log_level;
     struct access_log_config access_log;
-    struct registry *registry; /* the plugins in force */
+    struct registry *registry;  /* the plugins in force */
+    struct filter_list filters; /* of all listeners */
+    struct filter_use *uses;    /* of all lists */
+    uint32_t use_count;
     struct listener_config *listeners;
     uint32_t listener_count;
     bool listeners_standard; /* nobody wrote where to listen */
     struct upstream_group *upstreams;
     uint32_t upstream_count;
     const struct upstream_group *fixed_upstream; /* set: weir is a reverse proxy; else NULL */
+    struct route_config *routes;
+    uint32_t route_count;
+    const struct route_index *route_index; /* NULL: there are no routes */
     weir_limits limits;
     struct timeouts timeouts;
     uint32_t connections_max;                                  /* 0 = automatic */

@@ -14,6 +14,7 @@ struct filter_use {
     const char *plugin;        /* whose it is; of weir's own "weir" */
     void *instance;
     uint32_t index;          /* in the snapshot's list, and among a worker's states */
+    bool made;               /* the instance was */
     bool skip_on_fault;      /* on_fault: skip; else fail */
     uint32_t pause_limit_ms; /* how long a pause may last */
     uint64_t buffer_limit;   /* bytes of a body that it may have whole */

@@ -9,77 +9,30 @@
 
 #include "core/base/memory.h"
 #include "core/base/string.h"
-#include "core/exchange/filters.h"
+#include "core/plugins/instance.h"
 #include "core/plugins/registry.h"
 #include "core/process/config_access_log.h"
+#include "core/process/config_filters.h"
 #include "core/process/config_keys.h"
 #include "core/process/config_listeners.h"
 #include "core/process/config_plugins.h"
+#include "core/process/config_routes.h"
 #include "core/process/config_sources.h"
-#include "core/process/nearest.h"
 #include "core/process/tree.h"
 
 /* --- what one value has to do with another */
 
-static void fix_upstream(struct config *config, const struct tree_node *root,
-                         struct config_errors *errors)
+static void check_root(struct config *config, const struct tree_node *root,
+                       const struct options *options, struct config_errors *errors)
 {
     struct snapshot *snapshot = &config->snapshot;
-    const struct tree_node *node = tree_child(root, "fixed_upstream");
-    char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES] = "";
-    if (!node || !config->fixed_upstream)
-        return;
-    struct nearest nearest = nearest_to(string_of(config->fixed_upstream));
-    for (uint32_t i = 0; i < snapshot->upstream_count; i++) {
-        const struct upstream_group *known = &snapshot->upstreams[i];
-        if (!known->name)
-            continue;
-        if (!strcmp(known->name, config->fixed_upstream))
-            snapshot->fixed_upstream = known;
-        nearest_consider(&nearest, known->name);
-    }
-    if (!snapshot->fixed_upstream)
-        tree_mistake(errors, node, "there is no upstream \"%s\"%s", tree_show(node, shown),
-                     node->secret ? "" : nearest_hint(&nearest, hint));
-}
-
-/* A group without requests is a mistake: who wrote it wants no forward proxy. */
-static void check_groups(const struct snapshot *snapshot, const struct tree_node *root,
-                         struct config_errors *errors)
-{
-    const struct upstream_group *fixed = snapshot->fixed_upstream;
-    const struct tree_node *map = tree_child(root, "upstream");
-    for (const struct tree_node *node = map ? map->first : NULL; node; node = node->next) {
-        if (!fixed)
-            tree_key_mistake(errors, node, "no request goes there; add \"fixed_upstream: %s\"",
-                             node->key.bytes);
-        else if (strcmp(node->key.bytes, fixed->name) != 0)
-            tree_key_mistake(errors, node, "no request goes there; fixed_upstream is \"%s\"",
-                             fixed->name);
-    }
-}
-
-static void read_root(struct config *config, const struct tree_node *root,
-                      const struct options *options, struct config_errors *errors)
-{
-    schema_read(&config_schema, root, config, &config->arena, errors);
-    if (root->kind != TREE_MAPPING)
-        return;
-    config_check_listeners(config->snapshot.listeners, config->snapshot.listener_count,
-                           options->open, tree_child(root, "listen"), errors);
-    fix_upstream(config, root, errors);
-    if (!errors->count && !options->upstream)
-        check_groups(&config->snapshot, root, errors);
-}
-
-static void find_protocols(struct config *config, const struct tree_node *root,
-                           struct config_errors *errors)
-{
-    struct snapshot *snapshot = &config->snapshot;
-    if (root && root->kind == TREE_MAPPING)
-        config_find_protocols(snapshot->listeners, snapshot->listener_count,
-                              tree_child(root, "listen"), snapshot->registry, &config->arena,
-                              errors);
+    const struct tree_node *listen = tree_child(root, "listen");
+    config_find_protocols(snapshot->listeners, snapshot->listener_count, listen, snapshot->registry,
+                          &config->arena, errors);
+    config_find_filters(config, root, errors);
+    config_check_listeners(snapshot->listeners, snapshot->listener_count, options->open, listen,
+                           errors);
+    config_routes(config, root, !options->upstream, errors);
 }
 
 /* --- what is not in the file */
@@ -100,6 +53,7 @@ static struct listener_config make_listener(struct config *config, const char *a
     }
     schema_set_standards(&config_listener, &listener, &config->arena);
     listener.address = copy_text(&config->arena, address);
+    listener.guarded = config_all_guarded(config);
     return listener;
 }
 
@@ -164,15 +118,6 @@ static void take_listeners(struct config *config, const struct options *options,
                            errors);
 }
 
-static void make_chains(struct config *config)
-{
-    struct snapshot *snapshot = &config->snapshot;
-    struct filter_chain *chain = arena_allocate(&config->arena, sizeof *chain);
-    filter_chain_build(chain, NULL, 0);
-    for (uint32_t i = 0; i < snapshot->listener_count; i++)
-        snapshot->listeners[i].chain = chain;
-}
-
 static void complete(struct config *config, const struct options *options,
                      struct config_errors *errors)
 {
@@ -187,7 +132,6 @@ static void complete(struct config *config, const struct options *options,
         snapshot->workers = count_cpus();
     if (options->upstream)
         set_upstream(config, options->upstream);
-    make_chains(config);
     snapshot->limits.size = sizeof snapshot->limits;
     snapshot->via_name = copy_text(&config->arena, via_name());
 }
@@ -201,11 +145,16 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
     arena_init(&config->arena, config->first_block, sizeof config->first_block);
     schema_set_standards(&config_schema, config, &config->arena);
     if (root)
-        read_root(config, root, options, errors);
-    config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
+        schema_read(&config_schema, root, config, &config->arena, errors);
     config_load_plugins(config, root, options, errors);
-    find_protocols(config, root, errors);
+    if (root && root->kind == TREE_MAPPING)
+        check_root(config, root, options, errors);
+    config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
     complete(config, options, errors);
+    config_make_instances(config, errors);
+    config_free_sources(config);
+    if (!errors->count)
+        config_make_chains(config);
     if (!errors->count)
         return &config->snapshot;
     snapshot_free(&config->snapshot);
@@ -242,6 +191,8 @@ void snapshot_free(struct snapshot *snapshot)
     if (!snapshot)
         return;
     struct config *config = (struct config *)snapshot;
+    instances_free(snapshot->uses, snapshot->use_count);
+    memory_free(snapshot->uses);
     registry_free(snapshot->registry);
     arena_deinit(&config->arena);
     memory_free(config);

@@ -11,6 +11,9 @@
 COUNT_FOLLOWS(struct snapshot, listeners, listener_count);
 COUNT_FOLLOWS(struct snapshot, upstreams, upstream_count);
 COUNT_FOLLOWS(struct upstream_group, servers, count);
+COUNT_FOLLOWS(struct filter_list, entries, count);
+COUNT_FOLLOWS(struct text_list, texts, count);
+COUNT_FOLLOWS(struct snapshot, routes, route_count);
 COUNT_FOLLOWS(struct listener_config, protocol_names, protocol_count);
 COUNT_FOLLOWS(struct config, plugins, plugin_count);
 _Static_assert(offsetof(struct upstream_group, name) == 0, "the name of a map's item");
@@ -21,6 +24,7 @@ _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 /* --- kinds of values */
 
 static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
+static const char *const fault_words[] = {"fail", "skip", NULL};
 static const char *const protocols[] = {"h1", NULL};
 
 #define NUMBER(name, text, unit, from, to, ...)                                                    \
@@ -43,7 +47,12 @@ NUMBER(body_size_type, "a size such as 64KiB, 10MiB or 4GiB", value_sizes, 1, (u
 NUMBER(rate_type, "a rate such as 100B/s or 1KiB/s", value_rates, 1, 1 << 30, .word = "none");
 NUMBER(sample_type, "a whole number", value_plain, 1, 1000000);
 
+NUMBER(pause_type, "a duration such as 500ms, 10s, 5m or 1h", value_durations, 1, 7 * 86400000);
+NUMBER(buffer_type, "a size such as 64KiB or 1MiB", value_sizes, 1, 1 << 30, .wide = true);
+
 static const struct schema_type flag_type = {.kind = SCHEMA_FLAG};
+static const struct schema_type fault_type = {.kind = SCHEMA_CHOICE, .words = fault_words};
+static const struct schema_type open_type = {.kind = SCHEMA_OPEN};
 static const struct schema_type log_level_type = {.kind = SCHEMA_CHOICE, .words = log_levels};
 
 #define TEXT(name, text, ...)                                                                      \
@@ -59,6 +68,10 @@ TEXT(path_type, "PATH", .mistake = value_path_mistake, .is_path = true);
 TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
 TEXT(template_type, "text with {status}, {reason} and {text}", .store = store_answer);
 TEXT(log_format_type, "common, combined, json, or text with {fields}");
+TEXT(host_type, "NAME or *.NAME", .mistake = value_host_pattern_mistake);
+TEXT(url_path_type, "/PATH or /PATH/*", .mistake = value_path_pattern_mistake);
+TEXT(method_type, "METHOD", .mistake = value_method_mistake);
+TEXT(target_type, "NAME or direct", .mistake = value_name_mistake);
 TEXT(mode_type, "octal digits such as 0660", .store = store_mode);
 TEXT(ports_type, "PORT or PORT-PORT", .store = store_ports);
 TEXT(allowed_type, "networks", .store = store_allowed, .words = network_words);
@@ -69,12 +82,48 @@ TEXT(denied_type, "networks", .store = store_denied, .words = network_words);
         .kind = SCHEMA_LIST, .least = from, .most = to, .item = &type, .size = bytes, __VA_ARGS__}
 LIST(allowed_list_type, 1, 1024, allowed_type, sizeof(struct network_list *), .collects = true);
 LIST(denied_list_type, 0, 1024, denied_type, sizeof(struct network_list *), .collects = true);
+LIST(hosts_type, 1, 1024, host_type, sizeof(char *), .or_one = true);
+LIST(url_paths_type, 1, 256, url_path_type, sizeof(char *), .or_one = true);
+LIST(methods_type, 1, 64, method_type, sizeof(char *), .or_one = true);
+LIST(route_ports_type, 1, 64, ports_type, sizeof(struct port_set), .collects = true,
+     .or_one = true);
 LIST(ports_list_type, 0, 64, ports_type, sizeof(struct port_set), .collects = true);
 LIST(protocols_type, 1, 16, name_type, sizeof(char *));
 LIST(servers_type, 1, 1024, server_address_type, sizeof(char *));
 LIST(plugins_type, 0, PLUGINS_MOST, plugin_type, sizeof(char *));
 
 /* --- keys */
+
+static const struct schema_key filter_keys[] = {
+    {.name = "use",
+     .type = &name_type,
+     .offset = offsetof(struct filter_entry, name),
+     .required = true,
+     .help = "The filter."},
+    {.name = "with",
+     .type = &open_type,
+     .offset = offsetof(struct filter_entry, with),
+     .help = "What the filter is to do."},
+    {.name = "on_fault",
+     .type = &fault_type,
+     .offset = offsetof(struct filter_entry, on_fault),
+     .standard = "fail",
+     .help = "What becomes of a request when the filter fails: it fails too, or goes on without "
+             "the filter."},
+    {.name = "pause_limit",
+     .type = &pause_type,
+     .offset = offsetof(struct filter_entry, pause_limit_ms),
+     .standard = "30s",
+     .help = "How long the filter may hold up a request; then it has failed."},
+    {.name = "buffer_limit",
+     .type = &buffer_type,
+     .offset = offsetof(struct filter_entry, buffer_limit),
+     .standard = "1MiB",
+     .help = "How much of a body is kept for a filter that wants it whole."},
+    {0},
+};
+static const struct schema_type filter_type = {.kind = SCHEMA_SECTION, .keys = filter_keys};
+LIST(filters_type, 0, 32, filter_type, sizeof(struct filter_entry));
 
 static const struct schema_key listener_keys[] = {
     {.name = "address",
@@ -107,6 +156,10 @@ static const struct schema_key listener_keys[] = {
      .offset = offsetof(struct listener_config, protocol_names),
      .help = "What clients may speak here: h1, or the protocol of a plugin, told apart by their "
              "first bytes. Without it: h1."},
+    {.name = "filters",
+     .type = &filters_type,
+     .offset = offsetof(struct listener_config, filters),
+     .help = "The filters of its requests, behind those of all listeners."},
     {0},
 };
 const struct schema_type config_listener = {.kind = SCHEMA_SECTION, .keys = listener_keys};
@@ -133,6 +186,45 @@ static const struct schema_type groups_type = {
     .item = &config_group,
     .size = sizeof(struct upstream_group),
 };
+
+#define WHEN(member) offsetof(struct route_config, when.member)
+static const struct schema_key when_keys[] = {
+    {.name = "host",
+     .type = &hosts_type,
+     .offset = WHEN(hosts),
+     .help = "The host that is asked for, without its port; *.NAME is any below NAME."},
+    {.name = "path",
+     .type = &url_paths_type,
+     .offset = WHEN(paths),
+     .help = "The path without its query, byte by byte; with a * at its end all that begin so."},
+    {.name = "method", .type = &methods_type, .offset = WHEN(methods), .help = "The method."},
+    {.name = "port",
+     .type = &route_ports_type,
+     .offset = WHEN(ports),
+     .help = "The port that is asked for; 80 when none is."},
+    {0},
+};
+static const struct schema_type when_type = {.kind = SCHEMA_SECTION, .keys = when_keys};
+
+static const struct schema_key route_keys[] = {
+    {.name = "name",
+     .type = &name_type,
+     .offset = offsetof(struct route_config, name),
+     .help = "What logs call it."},
+    {.name = "when", .type = &when_type, .help = "Which requests take it; without it all."},
+    {.name = "to",
+     .type = &target_type,
+     .offset = offsetof(struct route_config, to),
+     .required = true,
+     .help = "The group of servers in upstream, or direct: to where the request itself says."},
+    {.name = "filters",
+     .type = &filters_type,
+     .offset = offsetof(struct route_config, filters),
+     .help = "The filters of its requests, behind those of the listener."},
+    {0},
+};
+static const struct schema_type route_type = {.kind = SCHEMA_SECTION, .keys = route_keys};
+LIST(routes_type, 0, 1024, route_type, sizeof(struct route_config));
 
 static const struct schema_key access_log_keys[] = {
     {.name = "format",
@@ -278,6 +370,15 @@ static const struct schema_key root_keys[] = {
      .type = &name_type,
      .offset = offsetof(struct config, fixed_upstream),
      .help = "The group that every request goes to, which makes weir a reverse proxy."},
+    {.name = "filters",
+     .type = &filters_type,
+     .offset = AT(filters),
+     .help = "The filters of all requests, first to last; answers pass them last to first."},
+    {.name = "routes",
+     .type = &routes_type,
+     .offset = AT(routes),
+     .help = "Where requests go: the first route that fits is taken. Without one: direct, or to "
+             "fixed_upstream."},
     {.name = "connect_ports",
      .type = &ports_list_type,
      .offset = AT(connect_ports),

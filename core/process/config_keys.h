@@ -15,9 +15,10 @@ struct config {
     char *fixed_upstream;     /* the name of the group */
     char **plugins;           /* paths and names as written: the registry has the plugins */
     uint32_t plugin_count;
-    char *plugin_directory; /* NULL: the standard one */
-    char *include;          /* never set: files have been merged by then */
-    struct arena arena;     /* all that the snapshot points to */
+    char *plugin_directory;        /* NULL: the standard one */
+    char *include;                 /* never set: files have been merged by then */
+    struct filter_source *sources; /* of the snapshot's uses, while it is loaded */
+    struct arena arena;            /* all that the snapshot points to */
     uint64_t first_block[128];
 };
 

@@ -83,13 +83,13 @@ static void check_guard(const struct listener_config *listener, const struct tre
                         struct config_errors *errors)
 {
     static const char danger[] = "anybody who can connect could use this proxy";
-    if (listener->open || listener->allow_clients || value_is_local(string_of(listener->address)) ||
-        (item && says_who(item)))
+    if (listener->open || listener->guarded || listener->allow_clients ||
+        value_is_local(string_of(listener->address)) || (item && says_who(item)))
         return;
     if (item)
         tree_mistake(errors, tree_child(item, "address"),
-                     "%s; add \"allow_clients: [ 10.0.0.0/8 ]\" with your networks, or "
-                     "\"open: true\"",
+                     "%s; add \"allow_clients: [ 10.0.0.0/8 ]\" with your networks, a filter "
+                     "that decides who may use it, or \"open: true\"",
                      danger);
     else
         config_errors_add(errors, (struct config_place){.file = "weir"},

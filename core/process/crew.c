@@ -9,8 +9,6 @@
 #include "core/io/loop.h"
 #include "core/process/worker.h"
 
-enum { ASK_SECONDS = 2 };
-
 /* What one member is asked. */
 struct task {
     struct question *question;
@@ -80,7 +78,7 @@ bool crew_start(struct crew *crew)
             log_write(LOG_ERROR, "cannot start worker %u: %s", i, strerror(rc));
             return false;
         }
-        member->running = true;
+        member->started = member->running = true;
         crew->running++;
     }
     return true;
@@ -173,12 +171,12 @@ static void release_answered(struct crew *crew)
 }
 
 bool crew_ask(struct crew *crew, void (*call)(struct worker *worker, void *item),
-              void (*release)(void *item), void *items, size_t size)
+              void (*release)(void *item), void *items, size_t size, uint32_t seconds)
 {
     struct question *question = question_new(crew, call, release, items, size);
     release_answered(crew);
     pose(crew, question);
-    if (wait_for_answers(crew, question, ASK_SECONDS)) {
+    if (wait_for_answers(crew, question, seconds)) {
         question_free(question);
         return true;
     }
@@ -207,6 +205,8 @@ uint64_t crew_sum(const struct crew *crew, enum metric metric)
 void crew_free(struct crew *crew)
 {
     for (uint32_t i = 0; i < crew->count; i++) {
+        if (!crew->members[i].started)
+            continue; /* weir fails to start, and ends */
         pthread_join(crew->members[i].thread, NULL);
         worker_free(crew->members[i].worker);
     }

@@ -8,11 +8,14 @@
 
 #include "core/base/worker.h"
 
+enum { CREW_ASK_SECONDS = 2 /* for what a worker does at once */ };
+
 struct crew_member {
     struct worker *worker;
     struct crew *crew;
     pthread_t thread;
-    bool running; /* its thread was started and has not been seen to end */
+    bool started; /* its thread was */
+    bool running; /* ... and has not been seen to end */
 };
 
 struct question;
@@ -34,15 +37,15 @@ bool crew_make(struct crew *crew, uint32_t count, struct loop *main,
 bool crew_start(struct crew *crew);
 /* Has each running worker call(its worker, its item), `items` being one of `size` bytes for each
  * member, and waits until all have: then true, and the items are the caller's as before. A worker
- * that has not done so after some seconds will do it when it can: then false, the items are the
+ * that has not done so after so many seconds will do it when it can: then false, the items are the
  * crew's, which calls release(item) on each when nobody needs them any more, and frees them. */
 bool crew_ask(struct crew *crew, void (*call)(struct worker *worker, void *item),
-              void (*release)(void *item), void *items, size_t size);
+              void (*release)(void *item), void *items, size_t size, uint32_t seconds);
 /* Has each worker run call(its worker), and does not wait. */
 void crew_tell(struct crew *crew, void (*call)(void *worker));
 /* A metric of all of them. */
 uint64_t crew_sum(const struct crew *crew, enum metric metric);
-/* Once on_ended() was called. */
+/* Once on_ended() was called, or when none was started. */
 void crew_free(struct crew *crew);
 
 #endif

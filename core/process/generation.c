@@ -4,6 +4,7 @@
 #include "core/base/list.h"
 #include "core/base/memory.h"
 #include "core/io/loop.h"
+#include "core/plugins/instance.h"
 #include "core/process/config.h"
 
 struct generation_use {
@@ -29,7 +30,7 @@ struct generation *generation_new(struct snapshot *snapshot, uint32_t number)
     return generation;
 }
 
-void generation_free(struct generation *generation)
+static void generation_free(struct generation *generation)
 {
     in_use--;
     snapshot_free(generation->snapshot);
@@ -47,6 +48,7 @@ static void drop(void *user)
 static void on_unused(struct snapshot_use *use)
 {
     struct generation_use *own = CONTAINER(use, struct generation_use, use);
+    instances_release(use);
     if (own->of_main_thread)
         drop(own->generation);
     else

@@ -27,8 +27,6 @@ struct generation {
 void generations_start(struct loop *main);
 /* [main] Takes the snapshot. */
 struct generation *generation_new(struct snapshot *snapshot, uint32_t number);
-/* [main] One that no worker has got: also frees the snapshot. */
-void generation_free(struct generation *generation);
 /* [main] One use for each of so many workers, the last of which is the main thread's own. */
 void generation_share(struct generation *generation, uint32_t workers);
 /* [main] The use of one of them, with one count that is the worker's. */

@@ -132,7 +132,7 @@ bool page_connections(struct process *process, struct text *text)
     struct part *parts = memory_zeroed(count * sizeof *parts);
     for (uint32_t i = 0; i < count; i++)
         parts[i].most = LISTED_MOST / count;
-    if (!crew_ask(&process->crew, describe, release, parts, sizeof *parts))
+    if (!crew_ask(&process->crew, describe, release, parts, sizeof *parts, CREW_ASK_SECONDS))
         return false;
     join(text, parts, count);
     memory_free(parts);

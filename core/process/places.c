@@ -188,7 +188,7 @@ static bool list_passed(struct places *places, struct generation *generation, ch
         *config = snapshot->listeners[0];
         config->v6only = place->at.v6_only;
         config->address = listen_place_format(&place->at, generation->addresses[count++]);
-        if (!places->open && !value_is_local(string_of(config->address))) {
+        if (!places->open && !config->guarded && !value_is_local(string_of(config->address))) {
             snprintf(mistake, PLACES_MISTAKE_BYTES,
                      "the passed socket at %s would let anybody use this proxy: configure a "
                      "listener at this address with its allow_clients, or add --open",

@@ -22,6 +22,7 @@
 #include "core/process/config.h"
 #include "core/process/notify.h"
 #include "core/process/pid_file.h"
+#include "core/process/prepare.h"
 #include "core/process/privileges.h"
 #include "core/process/worker.h"
 #include "core/upstream/pool.h"
@@ -167,16 +168,6 @@ static bool open_places(struct process *process)
     return false;
 }
 
-static void hand_over_places(struct process *process)
-{
-    struct edge_place list[PLACES_MOST];
-    for (uint32_t i = 0; i <= process->crew.count; i++) {
-        struct worker *worker =
-            i < process->crew.count ? process->crew.members[i].worker : process->own;
-        edge_set_places(worker, list, places_hand_over(&process->places, i, list));
-    }
-}
-
 static void watch_signals(struct process *process)
 {
     struct loop *loop = process->own->loop;
@@ -215,18 +206,31 @@ static bool take_account(const struct process *process, const struct account *ac
            privileges_drop(account);
 }
 
+/* Nobody comes in before each worker has what its filters need. */
+static bool begin(struct process *process)
+{
+    char mistake[PREPARE_MISTAKE_BYTES];
+    if (!prepare_workers(&process->crew, process->generation, mistake)) {
+        log_write(LOG_ERROR, "%s", mistake);
+        return false;
+    }
+    for (uint32_t i = 0; i <= process->crew.count; i++)
+        snapshot_take(use_of(process, i)); /* instead of the one that the worker began with */
+    process_hand_over(process);
+    return true;
+}
+
 static bool start(struct process *process, const struct account *account)
 {
     if (!make_workers(process) || !open_places(process))
         return false;
-    hand_over_places(process);
     if (!take_account(process, account))
         return false;
     collect_access_lines(process);
     if (!access_writer_open(process->access, &process->generation->snapshot->access_log))
         return false;
     watch_signals(process);
-    return crew_start(&process->crew);
+    return crew_start(&process->crew) && begin(process);
 }
 
 /* --- the end */
@@ -262,8 +266,11 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
     log_set_level(snapshot->log_level);
     exchange_start();
     bool started = start(&process, &account);
-    if (started) {
+    if (started)
         announce(&process);
+    else if (process.crew.running)
+        stop(&process);
+    if (process.crew.running) {
         worker_run(process.own);
         join_and_free(&process);
     }

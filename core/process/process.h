@@ -36,4 +36,8 @@ int process_serve(const struct options *options, struct snapshot *snapshot, cons
  * the caller's (memory_free). */
 bool process_reload(struct process *process, char **mistakes);
 
+/* Each worker takes the generation that is in force, with the places that are prepared for it,
+ * between two turns of its own; places_settle() may follow. */
+void process_hand_over(struct process *process);
+
 #endif

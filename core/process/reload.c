@@ -9,8 +9,12 @@
 #include "core/io/loop.h"
 #include "core/process/config.h"
 #include "core/process/notify.h"
+#include "core/process/prepare.h"
 #include "core/process/process.h"
 #include "core/process/worker.h"
+
+enum { MISTAKE_BYTES = PLACES_MISTAKE_BYTES };
+_Static_assert((int)PREPARE_MISTAKE_BYTES <= (int)MISTAKE_BYTES, "room for any mistake");
 
 /* What one worker is to take. */
 struct change {
@@ -36,19 +40,17 @@ static void make_change(struct process *process, uint32_t worker, struct change 
     change->count = places_hand_over(&process->places, worker, change->places);
 }
 
-/* Each worker takes it between two turns of its own. */
-static void put_in_force(struct process *process)
+void process_hand_over(struct process *process)
 {
     struct crew *crew = &process->crew;
     struct change *changes = memory_zeroed((crew->count + 1) * sizeof *changes);
     for (uint32_t i = 0; i <= crew->count; i++)
         make_change(process, i, &changes[i]);
     take_change(process->own, &changes[crew->count]);
-    if (crew_ask(crew, take_change, release_nothing, changes, sizeof *changes))
+    if (crew_ask(crew, take_change, release_nothing, changes, sizeof *changes, CREW_ASK_SECONDS))
         memory_free(changes);
     else
         log_write(LOG_WARNING, "a worker is busy: the configuration is in force there later");
-    places_settle(&process->places);
 }
 
 /* --- what is wrong with it */
@@ -109,21 +111,35 @@ static void warn_of_restart(const struct process *process, const struct snapshot
 
 /* --- the whole */
 
+/* Opens and makes what is new in it, all or nothing. False: `mistake` says why not. */
+static bool make_ready(struct process *process, struct generation *generation,
+                       char mistake[MISTAKE_BYTES])
+{
+    if (!places_prepare(&process->places, generation, mistake))
+        return false;
+    if (!prepare_workers(&process->crew, generation, mistake)) {
+        places_give_up(&process->places);
+        return false;
+    }
+    if (access_writer_open(process->access, &generation->snapshot->access_log))
+        return true;
+    snprintf(mistake, MISTAKE_BYTES, "the access log cannot be opened");
+    places_give_up(&process->places);
+    return false;
+}
+
 static struct generation *prepare(struct process *process, char **mistakes)
 {
-    char mistake[PLACES_MISTAKE_BYTES];
+    char mistake[MISTAKE_BYTES];
     struct snapshot *snapshot = load(process->options, mistakes);
     if (!snapshot)
         return NULL;
     struct generation *generation = generation_new(snapshot, process->generation->number + 1);
-    bool places = places_prepare(&process->places, generation, mistake);
-    if (places && access_writer_open(process->access, &snapshot->access_log))
+    generation_share(generation, process->crew.count + 1);
+    if (make_ready(process, generation, mistake))
         return generation;
-    if (places)
-        places_give_up(&process->places);
-    *mistakes = memory_copy_string(places ? WEIR_STRING("the access log cannot be opened")
-                                          : string_of(mistake));
-    generation_free(generation);
+    *mistakes = memory_copy_string(string_of(mistake));
+    prepare_give_up(&process->crew, generation);
     return NULL;
 }
 
@@ -133,11 +149,11 @@ static bool reload(struct process *process, char **mistakes)
     struct generation *generation = prepare(process, mistakes);
     if (!generation)
         return false;
-    generation_share(generation, process->crew.count + 1);
     process->generation = generation;
     warn_of_restart(process, before->snapshot); /* it may be gone afterwards */
     log_set_level(generation->snapshot->log_level);
-    put_in_force(process);
+    process_hand_over(process);
+    places_settle(&process->places);
     return true;
 }
 

@@ -198,6 +198,44 @@ const char *value_network_mistake(weir_string text)
     return network_parse(text, networks, &count);
 }
 
+const char *value_host_pattern_mistake(weir_string text)
+{
+    struct authority authority;
+    bool wild = begins(text, "*.");
+    weir_string rest = wild ? (weir_string){text.bytes + 2, text.length - 2} : text;
+    if (!authority_parse(rest, &authority) || !is_sound(&authority) ||
+        (wild && authority.bracketed))
+        return "is not a host such as app.example or *.example";
+    if (authority.port || rest.bytes[rest.length - 1] == ':')
+        return "has a port; leave it out, or write it as the route's port";
+    return memchr(rest.bytes, '*', rest.length) ? "may have a * at its beginning only, as in "
+                                                  "*.example"
+                                                : NULL;
+}
+
+const char *value_path_pattern_mistake(weir_string text)
+{
+    const char *star = text.length ? memchr(text.bytes, '*', text.length) : NULL;
+    if (!begins(text, "/"))
+        return "is not a path such as /index.html or /api/*";
+    if (memchr(text.bytes, '?', text.length))
+        return "has a query, which routes do not look at";
+    return star && star + 1 < text.bytes + text.length ? "may have a * at its end only" : NULL;
+}
+
+static bool is_token_character(char c)
+{
+    return is_name_character(c) || (c && strchr("!#$%&'*+.^`|~", c));
+}
+
+const char *value_method_mistake(weir_string text)
+{
+    bool sound = text.length >= 1 && text.length <= 64;
+    for (size_t i = 0; sound && i < text.length; i++)
+        sound = is_token_character(text.bytes[i]);
+    return sound ? NULL : "is not a method such as GET";
+}
+
 const char *value_account_mistake(weir_string text)
 {
     bool sound = text.length >= 1 && text.length <= 255 && text.bytes[0] != '-';

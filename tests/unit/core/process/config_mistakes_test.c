@@ -35,14 +35,13 @@ struct wrong {
 };
 
 #define ROOT_KEYS                                                                                  \
-    "workers, plugins, plugin_directory, listen, upstream, fixed_upstream, connect_ports, "        \
-    "deny_addresses, limits, timeouts, "                                                           \
-    "drain_timeout, log, error_bodies, admin, user, group, pid_file, include"
+    "workers, plugins, plugin_directory, listen, upstream, fixed_upstream, filters, routes, "      \
+    "connect_ports, deny_addresses, "                                                              \
+    "limits, timeouts, drain_timeout, log, error_bodies, admin, user, group, pid_file, include"
 
 #define GUARD                                                                                      \
     "anybody who can connect could use this proxy; add \"allow_clients: [ 10.0.0.0/8 ]\" with "    \
-    "your "                                                                                        \
-    "networks, or \"open: true\""
+    "your networks, a filter that decides who may use it, or \"open: true\""
 
 /* Files with exactly one mistake. */
 static const struct wrong wrong_files[] = {
@@ -87,7 +86,8 @@ static const struct wrong wrong_files[] = {
     {"listen:\n  address: 127.0.0.1:1\n", 2, 3,
      "listen: must be a list, not keys and values; begin each entry with \"- \""},
     {"listen:\n  - 127.0.0.1:1\n", 2, 5,
-     "listen[0]: must be keys and values (address, allow_clients, open, v6only, mode, protocols), "
+     "listen[0]: must be keys and values (address, allow_clients, open, v6only, mode, protocols, "
+     "filters), "
      "not a "
      "single "
      "value"},
@@ -306,7 +306,7 @@ static const struct wrong wrong_files[] = {
     {"include:\n", 1, 1, "include: has no value; give it one or leave it out"},
     {"listen:\n  - address: 127.0.0.1:1\n    include: a.yaml\n", 3, 5,
      "listen[0].include: unknown key; known here: address, allow_clients, open, v6only, mode, "
-     "protocols"},
+     "protocols, filters"},
     /* addresses and names */
     {"listen:\n  - address: 127.0.0.1\n", 2, 14,
      "listen[0].address: \"127.0.0.1\" has no port; write for example 127.0.0.1:3128"},
@@ -349,7 +349,7 @@ static const struct wrong wrong_files[] = {
     {"fixed_upstream: apq\nupstream: { app: { servers: [ a:1 ] } }\n", 1, 17,
      "fixed_upstream: there is no upstream \"apq\"; did you mean \"app\"?"},
     {"upstream:\n  app: { servers: [ a:1 ] }\n", 2, 3,
-     "upstream.app: no request goes there; add \"fixed_upstream: app\""},
+     "upstream.app: no request goes there; add \"fixed_upstream: app\", or a route"},
     {"upstream:\n  a: { servers: [ a:1 ] }\n  b: { servers: [ b:1 ] }\nfixed_upstream: a\n", 3, 3,
      "upstream.b: no request goes there; fixed_upstream is \"a\""},
 };
