@@ -135,7 +135,8 @@ static void consider_host(struct search *search, weir_string host)
 /* The host itself, then ".b.example" and ".example" of "a.b.example". */
 static void consider_hosts(struct search *search)
 {
-    consider_host(search, search->host);
+    if (search->host.bytes[0] != '.')
+        consider_host(search, search->host);
     for (size_t i = 1; i < search->host.length; i++)
         if (search->host.bytes[i] == '.')
             consider_host(search, (weir_string){search->host.bytes + i, search->host.length - i});
