@@ -202,6 +202,15 @@ const struct plugin_filter *registry_filter(const struct registry *registry, con
     return NULL;
 }
 
+const struct plugin_filter *registry_filter_at(const struct registry *registry, uint32_t index)
+{
+    for (uint32_t i = 0; i < registry->count; i++)
+        for (struct plugin_filter *own = registry->plugins[i]->filters; own; own = own->next)
+            if (!index--)
+                return own;
+    return NULL;
+}
+
 const char *registry_filter_owner(const struct registry *registry, const char *name)
 {
     const struct plugin_filter *filter = registry_filter(registry, name);

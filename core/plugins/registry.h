@@ -41,6 +41,8 @@ const weir_protocol *registry_need_protocol(struct registry *registry, const cha
                                             char mistake[PLUGIN_MISTAKE_BYTES]);
 
 const struct plugin_filter *registry_filter(const struct registry *registry, const char *name);
+/* In the order of plugins and of their registering; NULL: end. */
+const struct plugin_filter *registry_filter_at(const struct registry *registry, uint32_t index);
 const weir_protocol *registry_protocol(const struct registry *registry, const char *name);
 /* What clients may speak where nothing else is said: what has a client's side and is built in, or,
  * when nothing such is, is of the first plugin that has some. Ended by NULL, as long as the

@@ -8,6 +8,7 @@
 #include "core/exchange/filters.h"
 #include "core/plugins/instance.h"
 #include "core/plugins/registry.h"
+#include "core/process/nearest.h"
 #include "core/process/plugin_schema.h"
 #include "core/process/section.h"
 
@@ -148,6 +149,17 @@ static void check_guard(struct finder *finder, const struct filter_use *use,
                      use->filter->name);
 }
 
+static void unknown_filter(struct finder *finder, const struct tree_node *node, const char *mistake)
+{
+    const struct registry *registry = finder->config->snapshot.registry;
+    const struct plugin_filter *known;
+    char hint[NEAREST_HINT_BYTES];
+    struct nearest nearest = nearest_to(node->text);
+    for (uint32_t i = 0; !node->secret && (known = registry_filter_at(registry, i)); i++)
+        nearest_consider(&nearest, known->filter.name);
+    tree_mistake(finder->errors, node, "%s%s", mistake, nearest_hint(&nearest, hint));
+}
+
 static void find_one(struct finder *finder, const struct filter_entry *entry,
                      const struct tree_node *item, uint32_t scope)
 {
@@ -161,7 +173,7 @@ static void find_one(struct finder *finder, const struct filter_entry *entry,
     const struct plugin_filter *found =
         registry_need_filter(snapshot->registry, entry->name, mistake);
     if (!found) {
-        tree_mistake(finder->errors, name, "%s", mistake);
+        unknown_filter(finder, name, mistake);
         return;
     }
     set_use(&snapshot->uses[index], found, entry, index);

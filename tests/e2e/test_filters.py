@@ -131,6 +131,7 @@ def test_check_makes_instances_too(tmp_path):
     assert ended.returncode == 78
     assert f"{file}:4:12: filters[1].use: cannot be used: what its plugin says" in ended.stderr
     assert f"{file}:5:12: filters[2].use:" in ended.stderr
+    assert 'did you mean "life"?' in ended.stderr
     assert "life a@all<: free" in ended.stderr
     file.write_text(PLUGINS + uses("name: a"))
     assert run("check", "-c", str(file)).returncode == 0

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marks.h"
+#include "tests/plugins/marks.h"
 
 struct instance {
     char name[64];

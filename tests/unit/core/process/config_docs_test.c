@@ -213,7 +213,7 @@ static void test_examples_of_the_reference_are_right(void **state)
         start = end + 1;
         examples++;
     }
-    assert_int_equal(examples, 4);
+    assert_int_equal(examples, 5);
     scratch_remove();
 }
 
