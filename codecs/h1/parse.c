@@ -354,30 +354,28 @@ static bool single_spaces(weir_string method)
     return method.bytes + method.length + 1 == collected.target.bytes && !memcmp(end, " HTTP/", 6);
 }
 
-static bool host_characters_are_valid(weir_string host)
+static bool host_character_is_valid(uint8_t c)
 {
-    for (size_t i = 0; i < host.length; i++) {
-        uint8_t c = (uint8_t)host.bytes[i];
-        if ((c >= 'a' && c <= 'z') || (c >= '-' && c <= ':' && c != '/'))
-            continue; /* what is usual: letters, digits, dots, hyphens and the port */
-        if (c <= 0x20 || c >= 0x7f || strchr("\"#/<>?@\\^`{|}", c))
-            return false;
-    }
-    return true;
+    return c > 0x20 && c < 0x7f && !strchr("\"#/<>?@[\\]^`{|}", c);
 }
 
-/* Where the name or the bracketed address ends; NULL: a bracket is where none may be. */
+/* Where the name or the bracketed address ends, at its port or behind it; NULL: it is neither. */
 static const char *host_name_end(weir_string host)
 {
-    const char *end = host.bytes + host.length;
-    if (host.length && host.bytes[0] == '[') {
-        const char *close = memchr(host.bytes, ']', host.length);
-        return close ? close + 1 : NULL;
+    const char *at = host.bytes, *end = at + host.length;
+    bool literal = at < end && *at == '[';
+    for (at += literal; at < end; at++) {
+        uint8_t c = (uint8_t)*at;
+        if ((c >= 'a' && c <= 'z') || (c >= '-' && c <= '9' && c != '/'))
+            continue; /* what is usual: letters, digits, dots and hyphens */
+        if (literal && c == ']')
+            return at + 1;
+        if (c == ':' && !literal)
+            return at;
+        if (!host_character_is_valid(c))
+            return NULL;
     }
-    const char *at = host.bytes;
-    while (at < end && *at != ':' && *at != '[' && *at != ']')
-        at++;
-    return at < end && *at != ':' ? NULL : at;
+    return literal ? NULL : at;
 }
 
 /* uri-host [ ":" port ] of RFC 9110 7.2; may be empty. A second port would be read as one by some
@@ -385,7 +383,7 @@ static const char *host_name_end(weir_string host)
 static bool host_is_valid(weir_string host)
 {
     const char *end = host.bytes + host.length, *at = host_name_end(host);
-    if (!at || (at < end && *at++ != ':') || !host_characters_are_valid(host))
+    if (!at || (at < end && *at++ != ':'))
         return false;
     while (at < end && digit(*at))
         at++;
@@ -428,7 +426,8 @@ static bool fill_target(weir_head *head, weir_string host)
     if (!split_absolute(target, head))
         return false;
     lower_known_scheme(&head->scheme);
-    return head->authority.length && host_is_valid(head->authority);
+    return head->authority.length &&
+           (string_is(head->authority, host) || host_is_valid(head->authority));
 }
 
 static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const uint8_t *bytes)

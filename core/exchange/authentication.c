@@ -78,7 +78,7 @@ static void read_field(struct arena *arena, weir_string value, weir_credentials 
 weir_answer authentication_run(struct exchange *x)
 {
     weir_credentials credentials = {.size = sizeof credentials};
-    if (notes_user(x).length || !filters_having(x, HOOK_AUTHENTICATE))
+    if (notes_user(x).length || !filters_count(&x->filters, HOOK_AUTHENTICATE))
         return WEIR_CONTINUE;
     int index = head_find(x->request, FIELD_PROXY_AUTHORIZATION, 0);
     if (index >= 0 && !x->filters.runs[WEIR_REQUEST_DIRECTION].waiting)

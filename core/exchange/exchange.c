@@ -153,6 +153,18 @@ static bool goes_on(struct exchange *x, weir_answer answer)
     return answer == WEIR_CONTINUE;
 }
 
+/* What costs nothing when no filter has the hook. */
+static inline weir_answer run_hook(struct exchange *x, enum filter_hook hook, uint32_t direction)
+{
+    return filters_count(&x->filters, hook) ? filters_run(x, hook, direction, &direction)
+                                            : WEIR_CONTINUE;
+}
+
+static inline weir_answer ask_hook(struct exchange *x, enum filter_hook hook, const void *argument)
+{
+    return filters_count(&x->filters, hook) ? filters_ask(x, hook, argument) : WEIR_CONTINUE;
+}
+
 /* --- the request, on its way to a server */
 
 static void start_attempt(struct exchange *x)
@@ -224,7 +236,7 @@ static weir_answer run_request_hooks(struct exchange *x)
         x->authenticated = true;
         filters_rewind(x, WEIR_REQUEST_DIRECTION);
     }
-    return filters_run(x, HOOK_REQUEST, WEIR_REQUEST_DIRECTION, NULL);
+    return run_hook(x, HOOK_REQUEST, WEIR_REQUEST_DIRECTION);
 }
 
 static void step_begun(struct exchange *x)
@@ -254,7 +266,7 @@ static void prepare_flow(struct exchange *x, uint32_t direction, enum filter_hoo
                          uint32_t edits)
 {
     struct flow *flow = exchange_flow(x, direction);
-    if (!filters_having(x, hook) || !has_body(flow->source))
+    if (!filters_count(&x->filters, hook) || !has_body(flow->source))
         return;
     stages_extend(x, direction, hook, NULL);
     for (struct stage *stage = flow->first; stage; stage = stage->next)
@@ -286,7 +298,7 @@ void exchange_set_length(struct exchange *x, uint32_t direction, int64_t bytes)
 
 static void step_routed(struct exchange *x)
 {
-    if (!goes_on(x, filters_run(x, HOOK_ROUTE, WEIR_REQUEST_DIRECTION, NULL)) ||
+    if (!goes_on(x, run_hook(x, HOOK_ROUTE, WEIR_REQUEST_DIRECTION)) ||
         !follow_retarget(x))
         return;
     if (x->request->view.kind != WEIR_TUNNEL)
@@ -314,7 +326,7 @@ static void send_request_head(struct exchange *x)
 static bool filters_let_repeat(struct exchange *x, weir_result why, bool repeats)
 {
     struct filter_upstream_error error = {.why = why, .repeats = repeats};
-    weir_answer answer = filters_ask(x, HOOK_UPSTREAM_ERROR, &error);
+    weir_answer answer = ask_hook(x, HOOK_UPSTREAM_ERROR, &error);
     if (answer == WEIR_CONTINUE || answer == WEIR_FORBID)
         return repeats && answer == WEIR_CONTINUE;
     answer_for_filter(x, answer);
@@ -353,7 +365,7 @@ static void step_connected(struct exchange *x)
         x->server.unprocessed = true; /* nothing was sent */
         return;
     }
-    if (!goes_on(x, filters_run(x, HOOK_UPSTREAM, WEIR_REQUEST_DIRECTION, NULL)))
+    if (!goes_on(x, run_hook(x, HOOK_UPSTREAM, WEIR_REQUEST_DIRECTION)))
         return;
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     if (!x->retarget.length)
@@ -453,7 +465,7 @@ static void pass_interim(struct exchange *x)
         struct head *interim = x->server.interim;
         x->interim = interim;
         hop_response(interim, string_of(x->snapshot->via_name));
-        filters_ask(x, HOOK_INTERIM, &interim->view.status);
+        ask_hook(x, HOOK_INTERIM, &interim->view.status);
         x->server.interim = interim->next;
         x->interim = NULL;
         channel_interim(&x->client, interim);
@@ -485,7 +497,7 @@ void exchange_invite_body(struct exchange *x)
 static void prepare_tunnel(struct exchange *x)
 {
     x->tunnel = true;
-    if (!filters_having(x, HOOK_TUNNEL))
+    if (!filters_count(&x->filters, HOOK_TUNNEL))
         return;
     stages_clear(&x->request_flow);
     stages_extend(x, WEIR_REQUEST_DIRECTION, HOOK_TUNNEL, NULL);
@@ -524,7 +536,7 @@ static void step_response(struct exchange *x)
     TRACE();
     if (!x->response)
         take_response(x);
-    if (goes_on(x, filters_run(x, HOOK_RESPONSE, WEIR_RESPONSE_DIRECTION, NULL)))
+    if (goes_on(x, run_hook(x, HOOK_RESPONSE, WEIR_RESPONSE_DIRECTION)))
         send_response_head(x);
 }
 
@@ -548,7 +560,7 @@ static weir_answer pass_trailers(struct exchange *x, uint32_t direction)
     if (!flow->trailing)
         filters_rewind(x, direction);
     flow->trailing = true;
-    weir_answer answer = filters_run(x, HOOK_TRAILERS, direction, &direction);
+    weir_answer answer = run_hook(x, HOOK_TRAILERS, direction);
     if (answer == WEIR_CONTINUE)
         relay_pass_trailers(flow);
     return answer;
@@ -575,24 +587,37 @@ static weir_answer step_flow(struct exchange *x, uint32_t direction, bool may_mo
     return answer;
 }
 
+static bool at_rest(const struct flow *flow)
+{
+    return flow->ended ? !flow->sink->returned && !flow->source->incoming.count
+                       : !flow->source->connection && !flow->source->operations;
+}
+
+/* Something moved: more may, in the next turn, because the step's share was used up or because a
+ * filter waits for what came. */
+static void go_on_later(struct exchange *x)
+{
+    x->active_ms = loop_now_ms(x->worker->loop);
+    if (relay_may_go_on(&x->request_flow) || relay_may_go_on(&x->response_flow) ||
+        x->request_flow.first || x->response_flow.first)
+        turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
+}
+
 static void step_flows(struct exchange *x)
 {
     bool moved = false;
-    bool may_send = x->progress == PROGRESS_SENT && channel_open(&x->server) &&
-                    (!x->request->view.protocol.length || x->tunnel); /* not before it is agreed */
-    bool may_answer = x->response_sent && channel_open(&x->client);
-    weir_answer answer = step_flow(x, WEIR_REQUEST_DIRECTION, may_send, &moved);
-    if (answer == WEIR_CONTINUE || answer == WEIR_PAUSE)
-        answer = step_flow(x, WEIR_RESPONSE_DIRECTION, may_answer, &moved);
-    if (moved)
-        x->active_ms = loop_now_ms(x->worker->loop);
+    weir_answer answer = WEIR_CONTINUE;
+    if (!at_rest(&x->request_flow)) {
+        bool may_send = x->progress == PROGRESS_SENT && channel_open(&x->server) &&
+                        (!x->request->view.protocol.length || x->tunnel); /* once it is agreed */
+        answer = step_flow(x, WEIR_REQUEST_DIRECTION, may_send, &moved);
+    }
+    if (!at_rest(&x->response_flow) && (answer == WEIR_CONTINUE || answer == WEIR_PAUSE))
+        answer = step_flow(x, WEIR_RESPONSE_DIRECTION,
+                           x->response_sent && channel_open(&x->client), &moved);
     note_blocked(x, x->client.incoming.count != 0);
-    /* The step's share was used up, or a filter's body is whole: go on in the next turn. */
-    bool more = (may_send && relay_may_go_on(&x->request_flow)) ||
-                (may_answer && relay_may_go_on(&x->response_flow)) ||
-                (moved && (x->request_flow.first || x->response_flow.first));
-    if (more)
-        turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
+    if (moved)
+        go_on_later(x);
     goes_on(x, answer);
 }
 
@@ -691,7 +716,7 @@ static void finish(struct exchange *x, weir_result why)
         channel_close(&x->client);
     else
         channel_abort(&x->client, why);
-    filters_ask(x, HOOK_LOG, NULL);
+    ask_hook(x, HOOK_LOG, NULL);
     filters_close(x);
     stages_clear(&x->request_flow);
     stages_clear(&x->response_flow);

@@ -151,11 +151,6 @@ static void make_states(struct exchange *x, uint32_t part)
     x->filters.states[part] = states;
 }
 
-uint32_t filters_having(const struct exchange *x, enum filter_hook hook)
-{
-    return (uint32_t)x->filters.chains[0]->counts[hook] + x->filters.chains[1]->counts[hook];
-}
-
 struct filter_state *filters_nth(struct exchange *x, enum filter_hook hook, uint32_t n,
                                  uint32_t direction)
 {
@@ -404,7 +399,7 @@ weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t dire
                         const void *argument)
 {
     struct filter_run *run = &x->filters.runs[direction];
-    uint32_t count = filters_having(x, hook);
+    uint32_t count = filters_count(&x->filters, hook);
     TRACE();
     while (run->next < count && !is_settled(x, hook)) {
         struct filter_state *state = filters_nth(x, hook, run->next, direction);
@@ -430,7 +425,7 @@ static uint32_t direction_of(enum filter_hook hook)
 
 weir_answer filters_ask(struct exchange *x, enum filter_hook hook, const void *argument)
 {
-    uint32_t count = filters_having(x, hook);
+    uint32_t count = filters_count(&x->filters, hook);
     for (uint32_t i = 0; i < count; i++) {
         struct filter_state *state = filters_nth(x, hook, i, direction_of(hook));
         if (state->detached)

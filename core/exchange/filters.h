@@ -105,6 +105,10 @@ weir_answer filters_open(struct exchange *exchange, uint32_t part);
  * For authenticate, request, route, upstream, response and trailers. */
 weir_answer filters_run(struct exchange *exchange, enum filter_hook hook, uint32_t direction,
                         const void *argument);
+static inline uint32_t filters_count(const struct filters *filters, enum filter_hook hook)
+{
+    return (uint32_t)filters->chains[0]->counts[hook] + filters->chains[1]->counts[hook];
+}
 /* Another hook begins in this direction, with the first filter. */
 void filters_rewind(struct exchange *exchange, uint32_t direction);
 
@@ -142,7 +146,6 @@ struct filter_upstream_error {
 
 /* --- for those that walk the filters themselves */
 
-uint32_t filters_having(const struct exchange *exchange, enum filter_hook hook);
 /* The nth of those that have the hook, in the order of the direction. */
 struct filter_state *filters_nth(struct exchange *exchange, enum filter_hook hook, uint32_t n,
                                  uint32_t direction);

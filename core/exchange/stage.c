@@ -40,7 +40,7 @@ void stages_extend(struct exchange *x, uint32_t direction, enum filter_hook hook
                    const struct filter_state *limit)
 {
     struct flow *flow = exchange_flow(x, direction);
-    uint32_t count = filters_having(x, hook);
+    uint32_t count = filters_count(&x->filters, hook);
     for (; flow->staged < count; flow->staged++) {
         struct filter_state *state = filters_nth(x, hook, flow->staged, direction);
         if (limit && !comes_before(state, limit, direction))
