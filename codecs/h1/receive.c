@@ -236,11 +236,13 @@ static bool receive_head(weir_connection *connection, weir_slice *slice)
     struct h1 *h1 = h1_of(connection);
     const struct h1_head *head;
     bool client = client_side(connection);
+    if (client && h1_unsent(h1))
+        return false; /* also what is broken begins an exchange */
     if (!h1->begun && !skip_empty_lines(connection, slice)) {
         h1_report_broken(connection, WEIR_MALFORMED);
         return true;
     }
-    if (!slice->length || slice->bytes[0] == '\r' || (client && h1_unsent(h1)))
+    if (!slice->length || slice->bytes[0] == '\r')
         return false;
     enum h1_parsed parsed = H1_MORE;
     if (worth_parsing(connection, slice))

@@ -285,6 +285,48 @@ static void the_next_request_waits_for_the_answer(void **state)
     assert_int_equal(fake.begun, 3);
 }
 
+/* Whether it is a request or broken: what the answer before was credited with is not its own. */
+static void nothing_begins_before_the_answer_has_left(void **state)
+{
+    static const char *const next[] = {"GET /2 HTTP/1.1\r\n" HOST "\r\n", "\rGET", "\nGET",
+                                       "\r\n\rGET", "\r\n\r\n\nGET"};
+    for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
+        feed("GET / HTTP/1.1\r\n" HOST "\r\n");
+        answer(current());
+        fake_let_go(current());
+        feed(next[i]);
+        fake_step();
+        assert_int_equal(fake.begun, 1); /* it waits to be written */
+        fake_produce();
+        feed("\r\n");
+        fake_step();
+        assert_int_equal(fake.begun, 1); /* it was written and has not left */
+        fake_sent();
+        fake_step();
+        assert_int_equal(fake.begun, 2);
+        assert_int_equal(fake.channels[1].credit, WEIR_CREDIT);
+        assert_int_equal(fake.channels[1].head->view.kind,
+                         i ? WEIR_MALFORMED_REQUEST : WEIR_REQUEST);
+        fake_gone();
+        open_client(state);
+    }
+}
+
+static void empty_lines_wait_for_the_answer_too(void **state)
+{
+    feed("GET / HTTP/1.1\r\n" HOST "\r\n");
+    answer(current());
+    fake_let_go(current());
+    feed("\r\n\r\n");
+    fake_turn();
+    fake_step();
+    assert_int_equal(fake.carrier_credit, WEIR_CREDIT);
+    assert_int_equal(h1_of(&fake.public)->rest.length, 0);
+    fake_end(WEIR_END_CLEAN);
+    assert_true(fake.closing);
+    assert_int_equal(fake.begun, 1);
+}
+
 /* What waits unparsed counts against the credit: a client cannot send requests without end. */
 static void pipelined_bytes_are_held_within_the_credit(void **state)
 {
@@ -746,6 +788,8 @@ int main(void)
         CLIENT(early_ends),
         CLIENT(limits_are_told),
         CLIENT(the_next_request_waits_for_the_answer),
+        CLIENT(nothing_begins_before_the_answer_has_left),
+        CLIENT(empty_lines_wait_for_the_answer_too),
         CLIENT(pipelined_bytes_are_held_within_the_credit),
         CLIENT(a_head_may_be_longer_than_the_credit),
         CLIENT(body_bytes_are_granted_when_they_are_consumed),
