@@ -143,7 +143,7 @@ typedef struct weir_head {
     uint32_t count;
     weir_result error;      /* of a WEIR_MALFORMED_REQUEST what is wrong with it; of a response
                                that weir made itself why it failed; else WEIR_OK */
-    int64_t content_length; /* -1: unknown */
+    int64_t content_length; /* -1: unknown, and of every tunnel */
     weir_string block;      /* when every string above lies in one run of bytes or is static:
                                that run. Lets the host copy the head in one piece; may be empty */
 } weir_head;

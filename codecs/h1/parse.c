@@ -452,6 +452,7 @@ static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const u
         if (result->framing != H1_NO_BODY)
             return broken(WEIR_MALFORMED);
         result->framing = H1_TUNNEL;
+        result->head.content_length = -1; /* not 0: bytes follow */
     }
     result->head.protocol = wanted_protocol(parser, result->framing);
     if (result->head.protocol.length && !result->http_10)

@@ -138,6 +138,7 @@ static void on_switch(weir_connection *connection, const weir_head *head)
     weir_head tunnel = *head;
     tunnel.kind = WEIR_TUNNEL;
     tunnel.flags = 0;
+    tunnel.content_length = -1; /* RFC 9112 6.3: whatever it says */
     h1->keep_alive = false;
     h1->receiving = asked ? RECEIVE_TUNNEL : RECEIVE_NOTHING;
     if (asked) {

@@ -180,7 +180,8 @@ void hop_request(struct head *head, weir_string via_name)
     add_via(head, via_name);
 }
 
-/* RFC 9110 8.6: a server must not say it of a body that cannot be; somebody might wait for it. */
+/* RFC 9110 8.6, 9.3.6: a server must not say it of a body that cannot be; somebody might wait for
+ * it. */
 static void remove_length(struct head *head)
 {
     for (uint32_t i = 0; i < head->count; i++)
@@ -193,7 +194,7 @@ void hop_response(struct head *head, weir_string via_name)
 {
     TRACE();
     remove_hop_by_hop(head);
-    if (head->view.status < 200 || head->view.status == 204)
+    if (head->view.status < 200 || head->view.status == 204 || head->view.kind == WEIR_TUNNEL)
         remove_length(head);
     head_compact(head);
     add_via(head, via_name);

@@ -209,8 +209,10 @@ static void begin_any_answer(struct fake_channel *channel)
         weir_head hint = {.size = sizeof hint, .status = 103, .content_length = -1};
         fake_send_interim(channel, &hint);
     }
-    if (tunnel && dice_percent(&dice, 50))
+    if (tunnel && dice_percent(&dice, 50)) {
         head.kind = WEIR_TUNNEL;
+        head.content_length = -1;
+    }
     if (dice_percent(&dice, 10))
         head.status = 304;
     uint32_t flags = dice_percent(&dice, 10) ? WEIR_LAST : 0;

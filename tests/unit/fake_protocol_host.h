@@ -164,6 +164,7 @@ static inline struct fake_channel *fake_new_channel(void)
 static inline void fake_receive_head(struct fake_channel *channel, const weir_head *head)
 {
     CHECK(head->size == sizeof *head && !channel->head && !channel->ended);
+    CHECK(head->kind != WEIR_TUNNEL || head->content_length == -1);
     channel->head = head_copy(&fake.arena, head);
     channel->ended = head->flags & WEIR_END;
 }
@@ -482,6 +483,7 @@ static inline weir_result fake_send_head(struct fake_channel *channel, const wei
                                          uint32_t flags)
 {
     CHECK(channel->open && !channel->answering);
+    CHECK(head->kind != WEIR_TUNNEL || head->content_length == -1);
     channel->answering = true;
     channel->sent_end = flags & WEIR_END;
     fake.inside++;

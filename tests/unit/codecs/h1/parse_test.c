@@ -167,7 +167,7 @@ static const struct {
     {TEXT("CONNECT [::1]:443 HTTP/1.1\r\nHost: b\r\n\r\n"), "CONNECT", "", "[::1]:443", "",
      H1_TUNNEL, -1, true},
     {TEXT("CONNECT a:443 HTTP/1.1\r\nHost: b\r\nContent-Length: 0\r\n\r\n"), "CONNECT", "", "a:443",
-     "", H1_TUNNEL, 0, true},
+     "", H1_TUNNEL, -1, true},
     {TEXT("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS", "", "a", "*", H1_NO_BODY, -1, true},
     {TEXT("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS", "http", "a", "*", H1_NO_BODY,
      -1, true},

@@ -453,6 +453,15 @@ static void tunnel_bytes_before_the_answer(void **state)
     assert_true(fake.close_how <= WEIR_CLOSE_LINGER);
 }
 
+/* What follows is nobody's body, whatever the head says of its length. */
+static void a_tunnel_has_no_length(void **state)
+{
+    feed("CONNECT a:443 HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\nearly");
+    assert_int_equal(current()->head->view.kind, WEIR_TUNNEL);
+    assert_int_equal(current()->head->view.content_length, -1);
+    assert_int_equal(current()->body.length, 5);
+}
+
 static void a_refused_tunnel_is_http_again(void **state)
 {
     feed("CONNECT a:443 HTTP/1.1\r\n" HOST "\r\n");
@@ -732,7 +741,7 @@ static void an_idle_connection_that_ends(void **state)
     assert_int_equal(fake_spare(), 0);
 }
 
-static void a_server_that_switches(void **state)
+static struct fake_channel *ask_to_switch(void)
 {
     struct fake_channel *channel = fake_attach();
     weir_head head = {.size = sizeof head,
@@ -743,7 +752,16 @@ static void a_server_that_switches(void **state)
                       .content_length = -1};
     assert_int_equal(fake_send_head(channel, &head, 0), WEIR_OK);
     fake_turn();
-    feed("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhi");
+    return channel;
+}
+
+#define SWITCHING                                                                                  \
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+
+static void a_server_that_switches(void **state)
+{
+    struct fake_channel *channel = ask_to_switch();
+    feed(SWITCHING "\r\nhi");
     assert_int_equal(channel->head->view.kind, WEIR_TUNNEL);
     assert_int_equal(channel->head->view.status, 101);
     assert_int_equal(channel->body.length, 2);
@@ -757,17 +775,23 @@ static void a_server_that_switches(void **state)
     assert_true(fake.closing);
 }
 
+/* RFC 9112 6.3: a 101 has no body, whatever it says of its length. */
+static void a_switch_with_a_length(void **state)
+{
+    struct fake_channel *channel = ask_to_switch();
+    feed(SWITCHING "Content-Length: 2\r\n\r\nhi");
+    assert_int_equal(channel->head->view.kind, WEIR_TUNNEL);
+    assert_int_equal(channel->head->view.content_length, -1);
+    assert_false(channel->ended);
+    feed(" there");
+    assert_int_equal(channel->body.length, 8);
+    fake_end(WEIR_END_CLEAN);
+    assert_true(channel->ended);
+}
+
 static void a_server_that_does_not_switch(void **state)
 {
-    struct fake_channel *channel = fake_attach();
-    weir_head head = {.size = sizeof head,
-                      .kind = WEIR_REQUEST,
-                      .method = WEIR_STRING("GET"),
-                      .path = WEIR_STRING("/"),
-                      .protocol = WEIR_STRING("websocket"),
-                      .content_length = -1};
-    fake_send_head(channel, &head, 0);
-    fake_turn();
+    struct fake_channel *channel = ask_to_switch();
     feed("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     assert_int_equal(channel->head->view.kind, WEIR_REQUEST);
     assert_true(channel->ended);
@@ -797,6 +821,7 @@ int main(void)
         CLIENT(what_is_dropped_is_granted),
         CLIENT(a_head_that_came_too_slowly_owes_nothing),
         CLIENT(tunnel_bytes_before_the_answer),
+        CLIENT(a_tunnel_has_no_length),
         CLIENT(a_refused_tunnel_is_http_again),
         CLIENT(a_refused_tunnel_with_early_bytes_ends),
         CLIENT(a_switch_that_is_refused),
@@ -810,6 +835,7 @@ int main(void)
         SERVER(unexpected_bytes),
         SERVER(an_idle_connection_that_ends),
         SERVER(a_server_that_switches),
+        SERVER(a_switch_with_a_length),
         SERVER(a_server_that_does_not_switch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,18 @@ static void what_has_no_body_has_no_length(void **state)
     }
 }
 
+/* RFC 9110 9.3.6: also of the answer that opens a CONNECT's. */
+static void a_tunnel_has_no_length(void **state)
+{
+    struct head *head = head_of("X: 1|Content-Length: 5|");
+    head->view.status = 200;
+    head->view.kind = WEIR_TUNNEL;
+    head->view.content_length = 5;
+    hop_response(head, WEIR_STRING("weir"));
+    fields_are(head, "X: 1|Via: 1.1 weir|");
+    assert_int_equal(head->view.content_length, -1);
+}
+
 static void te_says_trailers_or_nothing(void **state)
 {
     static const char *const gone[] = {"gzip",    "",          "trailers;q=1",
@@ -359,6 +371,7 @@ int main(void)
         TEST(what_connection_lists_has_an_end),
         TEST(what_the_message_needs_stays),
         TEST(what_has_no_body_has_no_length),
+        TEST(a_tunnel_has_no_length),
         TEST(te_says_trailers_or_nothing),
         TEST(credentials_for_this_proxy_end_here),
         TEST(via_goes_to_the_last_one),
