@@ -156,6 +156,13 @@ uint64_t loop_wall_us(struct loop *loop)
     return play.now_ms * 1000;
 }
 
+/* No filter on this stage waits for another thread. */
+void loop_post(struct loop *loop, void (*call)(void *user), void *user)
+{
+    (void)loop, (void)call, (void)user;
+    must(false);
+}
+
 /* --- carriers: they only close, and say so later */
 
 static void carrier_does_nothing(struct carrier *carrier)
