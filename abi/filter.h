@@ -14,6 +14,10 @@
  *   event                                      what the filter waits for
  *   log, close                                 exactly once each
  *
+ * The filters of a route come to it once those of the listener have had the request: they are
+ * opened, then asked to authenticate if nobody is known yet, then for the request. Which route it
+ * is does not change any more.
+ *
  * The directions are independent: a response may begin and end while the request still comes.
  *
  * Flow control is credit. A direction that a filter pauses is not read any more once its credit is
@@ -141,7 +145,8 @@ typedef struct weir_filter {
     weir_answer (*request)(weir_exchange *exchange);
     /* PAUSE, DENY, DONE. The target is known. */
     weir_answer (*route)(weir_exchange *exchange);
-    /* DENY, and no DETACH. For each address, also before a kept connection is taken. */
+    /* DENY, and no DETACH. For each address, also before a kept connection is taken, which is left
+     * for others then. Not of the servers of an upstream, which are the operator's word. */
     weir_answer (*address)(weir_exchange *exchange, const weir_address *address);
     /* PAUSE, DENY, DONE. There is a connection; before the head is sent. */
     weir_answer (*upstream)(weir_exchange *exchange);

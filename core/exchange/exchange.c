@@ -28,6 +28,7 @@ static void exchange_free(struct mark *mark);
 static void on_deadline(struct wheel_entry *entry);
 static void watch_deadline(struct exchange *x);
 static void finish(struct exchange *x, weir_result why);
+static weir_result judge_address(struct mark *mark, const struct address *address);
 
 /* --- begin */
 
@@ -63,7 +64,8 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     connection->exchanges++;
     channel_deliver_head(&x->client, head);
     x->request = x->client.head;
-    attempt_init(&x->attempt, worker, x->snapshot, &connection->carrier->facts.local, &x->mark);
+    attempt_init(&x->attempt, worker, x->snapshot, &connection->carrier->facts.local, judge_address,
+                 &x->mark);
     wheel_entry_init(&x->deadline, on_deadline);
     x->active_ms = loop_now_ms(worker->loop);
     metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
@@ -234,9 +236,35 @@ static weir_answer run_request_hooks(struct exchange *x)
         if (answer != WEIR_CONTINUE)
             return answer;
         x->authenticated = true;
-        filters_rewind(x, WEIR_REQUEST_DIRECTION);
+        filters_begin(x, HOOK_REQUEST, x->routed);
     }
     return run_hook(x, HOOK_REQUEST, WEIR_REQUEST_DIRECTION);
+}
+
+/* The filters of the route are behind those of the listener, and see what those left. */
+static weir_answer enter_route(struct exchange *x)
+{
+    const struct route_config *route = x->target.route;
+    x->routed = true;
+    if (!route || !route->chain || !route->chain->count)
+        return WEIR_CONTINUE;
+    x->filters.chains[1] = route->chain;
+    x->authenticated = false;
+    filters_begin(x, HOOK_AUTHENTICATE, true);
+    return filters_open(x, 1);
+}
+
+/* Whether it has a target, and the filters of the route let it go on. */
+static bool step_target(struct exchange *x)
+{
+    if (answered_here(x))
+        return false;
+    weir_result rc = choose_target(x);
+    if (rc != WEIR_OK) {
+        answer_failure(x, rc);
+        return false;
+    }
+    return goes_on(x, enter_route(x)) && goes_on(x, run_request_hooks(x));
 }
 
 static void step_begun(struct exchange *x)
@@ -245,13 +273,10 @@ static void step_begun(struct exchange *x)
         answer_failure(x, x->request->view.error);
         return;
     }
-    if (!goes_on(x, run_request_hooks(x)) || answered_here(x))
+    if (!goes_on(x, run_request_hooks(x)))
         return;
-    weir_result rc = choose_target(x);
-    if (rc != WEIR_OK) {
-        answer_failure(x, rc);
+    if ((!x->routed && !step_target(x)) || !follow_retarget(x))
         return;
-    }
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     x->progress = PROGRESS_ROUTED;
 }
@@ -298,8 +323,7 @@ void exchange_set_length(struct exchange *x, uint32_t direction, int64_t bytes)
 
 static void step_routed(struct exchange *x)
 {
-    if (!goes_on(x, run_hook(x, HOOK_ROUTE, WEIR_REQUEST_DIRECTION)) ||
-        !follow_retarget(x))
+    if (!goes_on(x, run_hook(x, HOOK_ROUTE, WEIR_REQUEST_DIRECTION)) || !follow_retarget(x))
         return;
     if (x->request->view.kind != WEIR_TUNNEL)
         hop_request(x->request, string_of(x->snapshot->via_name));
@@ -331,6 +355,24 @@ static bool filters_let_repeat(struct exchange *x, weir_result why, bool repeats
         return repeats && answer == WEIR_CONTINUE;
     answer_for_filter(x, answer);
     return false;
+}
+
+/* What the filters say of an address that is about to be reached. One that has failed judges no
+ * more, so none is reached then. */
+static weir_result judge_address(struct mark *mark, const struct address *address)
+{
+    struct exchange *x = CONTAINER(mark, struct exchange, mark);
+    char text[ADDRESS_TEXT_BYTES];
+    if (!filters_count(&x->filters, HOOK_ADDRESS) || x->filters.refusal != WEIR_OK)
+        return x->filters.refusal;
+    struct address to = address_destination(address);
+    weir_address about = {.size = sizeof about,
+                          .port = address_port(&to),
+                          .text = string_of(address_format_host(&to, text))};
+    weir_answer answer = filters_ask(x, HOOK_ADDRESS, &about);
+    if (answer == WEIR_FAIL)
+        x->filters.refusal = WEIR_INTERNAL;
+    return answer == WEIR_DENY ? WEIR_DENIED : x->filters.refusal;
 }
 
 static void step_acquiring(struct exchange *x)
@@ -613,8 +655,8 @@ static void step_flows(struct exchange *x)
         answer = step_flow(x, WEIR_REQUEST_DIRECTION, may_send, &moved);
     }
     if (!at_rest(&x->response_flow) && (answer == WEIR_CONTINUE || answer == WEIR_PAUSE))
-        answer = step_flow(x, WEIR_RESPONSE_DIRECTION,
-                           x->response_sent && channel_open(&x->client), &moved);
+        answer = step_flow(x, WEIR_RESPONSE_DIRECTION, x->response_sent && channel_open(&x->client),
+                           &moved);
     note_blocked(x, x->client.incoming.count != 0);
     if (moved)
         go_on_later(x);

@@ -32,6 +32,7 @@ struct exchange {
     struct flow request_flow, response_flow;
     enum progress progress;
     bool opened;           /* the filters know it */
+    bool routed;           /* it has a target, and the filters of its route */
     bool authenticated;    /* its filters so far were asked who the client is */
     bool aborted;          /* a filter wants it to end without an answer */
     bool repeat_forbidden; /* a filter wants no further attempt */

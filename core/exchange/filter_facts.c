@@ -52,8 +52,13 @@ static weir_string identity(const struct exchange *x)
 
 static weir_string upstream(const struct exchange *x)
 {
-    const struct upstream_group *fixed = x->snapshot->fixed_upstream;
-    return x->target.configured && fixed ? string_of(fixed->name) : nothing;
+    return x->target.group ? string_of(x->target.group->name) : nothing;
+}
+
+static weir_string route(const struct exchange *x)
+{
+    const struct route_config *route = x->target.route;
+    return route && route->name ? string_of(route->name) : nothing;
 }
 
 static weir_string answered_by(const struct exchange *x)
@@ -88,7 +93,7 @@ static weir_string text_of(const struct exchange *x, uint32_t what)
     case WEIR_LISTENER:
         return notes->listener ? string_of(notes->listener) : nothing;
     case WEIR_ROUTE:
-        return nothing; /* none has a name */
+        return route(x);
     case WEIR_UPSTREAM:
         return upstream(x);
     case WEIR_USER:

@@ -418,6 +418,13 @@ void filters_rewind(struct exchange *x, uint32_t direction)
     x->filters.runs[direction] = (struct filter_run){0};
 }
 
+void filters_begin(struct exchange *x, enum filter_hook hook, bool of_route)
+{
+    filters_rewind(x, WEIR_REQUEST_DIRECTION);
+    if (of_route)
+        x->filters.runs[WEIR_REQUEST_DIRECTION].next = x->filters.chains[0]->counts[hook];
+}
+
 static uint32_t direction_of(enum filter_hook hook)
 {
     return hook == HOOK_INTERIM ? WEIR_RESPONSE_DIRECTION : WEIR_REQUEST_DIRECTION;

@@ -111,6 +111,8 @@ static inline uint32_t filters_count(const struct filters *filters, enum filter_
 }
 /* Another hook begins in this direction, with the first filter. */
 void filters_rewind(struct exchange *exchange, uint32_t direction);
+/* That hook begins on requests, with the first filter, or with the first of the route. */
+void filters_begin(struct exchange *exchange, enum filter_hook hook, bool of_route);
 
 /* Runs a hook that cannot wait through all that have it: address, upstream_error, interim, log. */
 weir_answer filters_ask(struct exchange *exchange, enum filter_hook hook, const void *argument);

@@ -8,20 +8,22 @@
 #include "core/upstream/pool.h"
 
 void attempt_init(struct attempt *attempt, struct worker *worker, const struct snapshot *snapshot,
-                  const struct address *reached, struct mark *owner)
+                  const struct address *reached, attempt_judge *judge, struct mark *owner)
 {
     *attempt = (struct attempt){
-        .worker = worker, .snapshot = snapshot, .reached = reached, .owner = owner};
+        .worker = worker, .snapshot = snapshot, .reached = reached, .owner = owner, .judge = judge};
 }
 
 /* Remembers why not, for the answer. */
 static bool allowed(struct attempt *attempt, const struct target *target,
                     const struct address *address, bool again)
 {
-    if (target->configured)
+    if (target->group)
         return true;
     weir_result verdict = again ? access_judge_again(attempt->snapshot, address)
                                 : access_judge(attempt->snapshot, attempt->reached, address);
+    if (verdict == WEIR_OK)
+        verdict = attempt->judge(attempt->owner, address);
     if (verdict != WEIR_OK)
         attempt->forbidden = verdict;
     return verdict == WEIR_OK;
@@ -41,7 +43,6 @@ static void take(struct attempt *attempt, const struct target *target)
         return;
     if (!allowed(attempt, target, &connection->carrier->facts.peer, true)) {
         pool_put(attempt->worker->pool, connection);
-        fail(attempt, attempt->forbidden);
         return;
     }
     metric_add(&attempt->worker->metrics, METRIC_SERVER_CONNECTIONS_REUSED, 1);
@@ -57,6 +58,7 @@ void attempt_start(struct attempt *attempt, const struct target *target)
     attempt->connection = NULL;
     attempt->reused = false;
     attempt->times = (struct dial_times){0};
+    attempt->forbidden = WEIR_OK;
     if (attempt->number > 1)
         metric_add(&attempt->worker->metrics, METRIC_ATTEMPTS_REPEATED, 1);
     else

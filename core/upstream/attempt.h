@@ -13,11 +13,16 @@ enum { ATTEMPTS_MOST = 3 }; /* a failed try is repeated at most twice */
 
 enum attempt_state { ATTEMPT_NONE, ATTEMPT_WAITING, ATTEMPT_READY, ATTEMPT_FAILED };
 
+/* Whether one address may be reached for this owner, as far as the owner is concerned: WEIR_OK, or
+ * why not. Called from within attempt_start() and attempt_step(). */
+typedef weir_result attempt_judge(struct mark *owner, const struct address *address);
+
 struct attempt {
     struct worker *worker;
     const struct snapshot *snapshot;
     const struct address *reached; /* where the client reached weir */
     struct mark *owner;
+    attempt_judge *judge;
     enum attempt_state state;
     uint32_t number; /* 1 for the first */
     bool reused;     /* the connection had served before */
@@ -30,9 +35,10 @@ struct attempt {
 
 /* Before the first try; the pointers are kept. */
 void attempt_init(struct attempt *attempt, struct worker *worker, const struct snapshot *snapshot,
-                  const struct address *reached, struct mark *owner);
+                  const struct address *reached, attempt_judge *judge, struct mark *owner);
 /* Starts the first or the next try; a repeated one does not take a kept connection. Whatever
- * address it would reach is judged first (access.h). */
+ * address it would reach is judged first (access.h, then the owner), unless the operator named it.
+ * A kept connection that may not be taken is left for others, and a new one dialled. */
 void attempt_start(struct attempt *attempt, const struct target *target);
 enum attempt_state attempt_step(struct attempt *attempt, const struct target *target);
 /* Nobody waits for it any more. The connection, if there is one, is not touched. */

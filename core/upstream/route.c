@@ -198,7 +198,7 @@ static bool speak(const struct snapshot *snapshot, const char *name, struct targ
 static weir_result to_upstream(const struct snapshot *snapshot, const struct upstream_group *group,
                                uint32_t turn, struct target *target)
 {
-    target->configured = true;
+    target->group = group;
     if (!speak(snapshot, group->protocol, target))
         return WEIR_NOT_IMPLEMENTED;
     return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
@@ -232,7 +232,7 @@ weir_result route_pick(const struct snapshot *snapshot, const weir_head *request
     TRACE();
     const struct route_config *route = find_route(snapshot, request);
     const struct upstream_group *group = route ? route->group : snapshot->fixed_upstream;
-    target->configured = false;
+    target->group = NULL;
     target->route = route;
     if (request->kind == WEIR_TUNNEL)
         return group ? WEIR_DENIED : to_tunnel_end(snapshot, request, target);
@@ -253,7 +253,7 @@ weir_result route_named(const struct snapshot *snapshot, const weir_head *reques
 {
     const struct upstream_group *group = find_group(snapshot, name);
     bool tunnel = request->kind == WEIR_TUNNEL;
-    target->configured = false;
+    target->group = NULL;
     if (group)
         return tunnel ? WEIR_DENIED : to_upstream(snapshot, group, turn, target);
     if (!speak(snapshot, tunnel ? "raw" : "h1", target))

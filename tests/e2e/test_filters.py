@@ -86,6 +86,8 @@ def test_scopes_and_parents(start_weir, tmp_path, make_origin):
             assert client.ask(get(origin)).status == 200
         expect(weir, "a@all<", "open", number + 1)
         expect(weir, "b@listener<a@all<", "open", 1)
+        expect(weir, "c@route<a@all<", "open", number + 1)
+        expect(weir, "c@route<a@all<", "close", number + 1)
 
 
 def test_mistakes_leave_the_old_configuration_in_force(start):

@@ -406,8 +406,7 @@ static inline void fake_client(const char *text)
 static inline void fake_upstream(const char *name)
 {
     fake.upstream.name = (char *)name;
-    fake.snapshot.fixed_upstream = &fake.upstream;
-    fake.exchange.target.configured = true;
+    fake.exchange.target.group = &fake.upstream;
 }
 
 /* As "name: value|name: value|". */

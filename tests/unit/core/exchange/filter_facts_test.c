@@ -165,12 +165,13 @@ static void afterwards(void **state)
     answer();
     exchange.client.received_bytes = 33;
     exchange.client.sent_bytes = 44;
-    exchange.target.configured = true;
-    snapshot.fixed_upstream = &(struct upstream_group){.name = (char *)"app"};
+    exchange.target.group = &(struct upstream_group){.name = (char *)"app"};
+    exchange.target.route = &(struct route_config){.name = (char *)"main"};
     now_us = 5000;
     access_end(&exchange, WEIR_OK);
     text_is(WEIR_SERVER_ADDRESS, "[2001:db8::1]:80");
     text_is(WEIR_UPSTREAM, "app");
+    text_is(WEIR_ROUTE, "main");
     text_is(WEIR_ANSWERED_BY, "server");
     text_is(WEIR_CAUSE, "ok");
     number_is(WEIR_STATUS, 200);

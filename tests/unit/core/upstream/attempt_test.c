@@ -141,7 +141,17 @@ void pool_put(struct pool *pool, struct connection *connection)
     in_pool = connection;
 }
 
+static struct upstream_group group;
 static struct attempt attempt;
+static unsigned owner_judged;
+
+/* Nothing at port 3 for this owner. */
+static weir_result owner_judges(struct mark *of, const struct address *address)
+{
+    assert_ptr_equal(of, &owner);
+    owner_judged++;
+    return address_port(address) == 3 ? WEIR_DENIED : WEIR_OK;
+}
 
 static int set_up(void **state)
 {
@@ -151,11 +161,11 @@ static int set_up(void **state)
     in_pool = NULL;
     kept.carrier = &kept_carrier;
     dial.started = dial.gone_on = dial.cancelled = dial.adopted = dial.judged = 0;
-    dial.forbidden = 0;
+    dial.forbidden = owner_judged = 0;
     for (int i = 0; i < 3; i++)
         addresses[i] = (struct address){.v4 = {.sin_family = AF_INET}};
     kept_carrier.facts.peer = addresses[0];
-    attempt_init(&attempt, &worker, &snapshot, &reached, &owner);
+    attempt_init(&attempt, &worker, &snapshot, &reached, owner_judges, &owner);
     return 0;
 }
 
@@ -266,25 +276,53 @@ static void a_kept_connection_is_judged_too(void **state)
     in_pool = &kept;
     address_set_port(&kept_carrier.facts.peer, 1);
     attempt_start(&attempt, &target);
-    assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
-    assert_int_equal(attempt.error, WEIR_ADDRESS_PROHIBITED);
+    assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
     assert_null(attempt.connection);
     assert_ptr_equal(in_pool, &kept); /* others may use it */
-    assert_int_equal(dial.started, 0);
+    assert_int_equal(dial.started, 1);
     assert_int_equal(counted(METRIC_SERVER_CONNECTIONS_REUSED), 0);
+    dial.state = DIAL_FAILED;
+    dial.error = WEIR_CONNECTION_REFUSED;
+    assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
+    assert_int_equal(attempt.error, WEIR_ADDRESS_PROHIBITED);
+    attempt_start(&attempt, &target); /* what was forbidden of one try says nothing of the next */
+    dial.state = DIAL_FAILED;
+    assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
+    assert_int_equal(attempt.error, WEIR_CONNECTION_REFUSED);
+}
+
+static void the_owner_judges_what_weir_allows(void **state)
+{
+    address_set_port(&addresses[0], 1);
+    address_set_port(&addresses[1], 3);
+    attempt_start(&attempt, &target);
+    dial.state = DIAL_ADDRESSES;
+    assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
+    assert_int_equal(dial.forbidden, 3);
+    assert_int_equal(owner_judged, 4); /* two of each list: not the first */
+    dial.state = DIAL_FAILED;
+    assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
+    assert_int_equal(attempt.error, WEIR_DENIED);
+    set_up(state);
+    in_pool = &kept;
+    address_set_port(&kept_carrier.facts.peer, 3);
+    attempt_start(&attempt, &target);
+    assert_null(attempt.connection);
+    assert_ptr_equal(in_pool, &kept);
 }
 
 static void the_operators_servers_are_not_judged(void **state)
 {
-    target.configured = true;
+    target.group = &group;
     address_set_port(&addresses[0], 1);
     attempt_start(&attempt, &target);
     dial.state = DIAL_ADDRESSES;
     attempt_step(&attempt, &target);
     assert_int_equal(dial.forbidden, 0);
+    assert_int_equal(owner_judged, 0);
     attempt_cancel(&attempt);
     set_up(state);
-    target.configured = true;
+    target.group = &group;
     in_pool = &kept;
     address_set_port(&kept_carrier.facts.peer, 1);
     attempt_start(&attempt, &target);
@@ -382,6 +420,7 @@ int main(void)
         TEST(every_address_is_judged),
         TEST(the_answer_says_what_was_forbidden),
         TEST(a_kept_connection_is_judged_too),
+        TEST(the_owner_judges_what_weir_allows),
         TEST(the_operators_servers_are_not_judged),
         TEST(a_repeated_try_is_dialled),
         TEST(the_whole_table),

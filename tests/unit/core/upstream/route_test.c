@@ -42,6 +42,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const struct upstream_group unset;
+
 static weir_head request(const char *scheme, const char *authority)
 {
     return (weir_head){.size = sizeof(weir_head),
@@ -63,10 +65,9 @@ static weir_head tunnel(const char *authority)
 static void goes_to(const struct snapshot *snapshot, weir_head head, uint32_t turn,
                     const char *protocol, const char *host, uint16_t port)
 {
-    bool configured = snapshot->fixed_upstream != NULL;
-    struct target target = {.configured = !configured};
+    struct target target = {.group = &unset};
     assert_int_equal(route_pick(snapshot, &head, turn, &target), WEIR_OK);
-    assert_int_equal(target.configured, configured);
+    assert_ptr_equal(target.group, snapshot->fixed_upstream);
     assert_string_equal(target.protocol->name, protocol);
     assert_true(string_equal(target.host, string_of(host)));
     assert_int_equal(target.port, port);
