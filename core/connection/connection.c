@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "core/base/snapshot.h"
+#include "core/base/string.h"
 #include "core/io/loop.h"
 
 struct connection_hooks connection_hooks;
@@ -61,6 +63,7 @@ static void on_closed(void *user)
     link_remove(&connection->link);
     if (connection->on_gone)
         connection->on_gone(connection);
+    memory_free(connection->user);
     memory_free(connection);
 }
 
@@ -122,18 +125,24 @@ void connection_replay(struct connection *connection, const weir_slice *slice)
     on_data(connection, 0, slice);
 }
 
-void connection_attach(struct connection *connection, struct channel *channel)
+void connection_join(struct connection *connection, struct channel *channel,
+                     const weir_channel_operations *operations)
 {
-    uint32_t size = connection->operations->channel_state_size;
-    channel->operations = connection->operations;
+    channel->operations = operations;
     channel->connection = connection;
     channel->public.connection = &connection->public;
     channel->public.state = NULL;
+    link_insert(&connection->channels, &channel->link);
+}
+
+void connection_attach(struct connection *connection, struct channel *channel)
+{
+    uint32_t size = connection->operations->channel_state_size;
+    connection_join(connection, channel, connection->operations);
     if (size) {
         channel->public.state = arena_allocate(channel->arena, size);
         memset(channel->public.state, 0, size);
     }
-    link_insert(&connection->channels, &channel->link);
     if (connection->public.side == WEIR_SERVER_SIDE)
         channel->credit = connection->operations->attach(&channel->public);
 }
@@ -258,6 +267,30 @@ static void host_fail(weir_channel *public, weir_result why, uint32_t unprocesse
     channel_fail(channel_of(public), why, unprocessed != 0);
 }
 
+static uint32_t host_authenticates(const weir_connection *public)
+{
+    const struct connection *connection =
+        CONTAINER((weir_connection *)(uintptr_t) public, struct connection, public);
+    return connection->terms && connection->terms->authenticates;
+}
+
+/* The filters judge them as those of an exchange that has nothing else. */
+static void host_authenticate(weir_connection *public, const weir_credentials *credentials)
+{
+    weir_field fields[] = {{WEIR_STRING("name"), credentials->name},
+                           {WEIR_STRING("secret"), credentials->secret}};
+    weir_head head = {.size = sizeof head,
+                      .kind = WEIR_AUTHENTICATION,
+                      .flags = WEIR_END,
+                      .version = string_of(of(public)->protocol->name),
+                      .method = WEIR_STRING("AUTHENTICATE"),
+                      .scheme = credentials->scheme,
+                      .fields = fields,
+                      .count = 2,
+                      .content_length = -1};
+    connection_hooks.on_exchange(of(public), &head);
+}
+
 const weir_protocol_host connection_protocol_host = {
     .size = sizeof connection_protocol_host,
     .want_produce = host_want_produce,
@@ -274,4 +307,6 @@ const weir_protocol_host connection_protocol_host = {
     .deliver_error = host_deliver_error,
     .grant = host_grant,
     .fail = host_fail,
+    .authenticates = host_authenticates,
+    .authenticate = host_authenticate,
 };

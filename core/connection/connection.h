@@ -20,6 +20,7 @@ struct snapshot_use;
 struct connection_terms {
     const struct filter_chain *chain;
     struct snapshot_use *use; /* what the chain and the texts are of */
+    bool authenticates;       /* a filter of the chain judges credentials */
     const char *listener;     /* as configured: "[::]:3128"; NULL: unknown */
 };
 
@@ -36,6 +37,7 @@ struct connection {
     const struct connection_terms *terms; /* of a client's; before it has any bytes */
     uint64_t opened_ms;
     uint32_t exchanges; /* begun so far */
+    char *user;         /* who the client proved to be; NULL: nobody knows, or each request says */
     bool closing;
     uint8_t admission; /* the keeper's */
     /* Whoever keeps the connection: of a server's the pool, of a client's the edge. Told once when
@@ -62,6 +64,9 @@ void connection_replay(struct connection *connection, const weir_slice *slice);
 /* Puts a channel on the connection: on the client's side from on_exchange, on the server's side to
  * take on an exchange (the protocol's attach()). State comes from the channel's arena, zeroed. */
 void connection_attach(struct connection *connection, struct channel *channel);
+/* Puts a channel on the connection that its protocol knows nothing of. */
+void connection_join(struct connection *connection, struct channel *channel,
+                     const weir_channel_operations *operations);
 uint32_t connection_spare(const struct connection *connection);
 
 /* Finish what runs, begin nothing new. */

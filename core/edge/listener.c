@@ -266,6 +266,7 @@ static void entrance_set(struct entrance *entrance, const struct edge_place *pla
     struct snapshot_use *before = entrance->terms.use;
     entrance->terms.use = snapshot_take(entrance->edge->worker->use);
     entrance->terms.chain = place->chain;
+    entrance->terms.authenticates = place->chain->counts[HOOK_AUTHENTICATE] != 0;
     entrance->terms.listener = place->config ? place->config->address : NULL;
     entrance->config = place->config;
     snapshot_drop(before);

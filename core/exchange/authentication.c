@@ -75,13 +75,79 @@ static void read_field(struct arena *arena, weir_string value, weir_credentials 
         split_basic(arena, credentials);
 }
 
+/* What a protocol with fields of its own for it was told. */
+static weir_credentials of_protocol(const struct head *request)
+{
+    return (weir_credentials){.size = sizeof(weir_credentials),
+                              .scheme = request->view.scheme,
+                              .name = request->fields[0].value,
+                              .secret = request->fields[1].value};
+}
+
 weir_answer authentication_run(struct exchange *x)
 {
     weir_credentials credentials = {.size = sizeof credentials};
     if (notes_user(x).length || !filters_count(&x->filters, HOOK_AUTHENTICATE))
         return WEIR_CONTINUE;
+    if (x->request->view.kind == WEIR_AUTHENTICATION)
+        credentials = of_protocol(x->request);
     int index = head_find(x->request, FIELD_PROXY_AUTHORIZATION, 0);
     if (index >= 0 && !x->filters.runs[WEIR_REQUEST_DIRECTION].waiting)
         read_field(&x->arena, x->request->fields[index].value, &credentials);
     return filters_run(x, HOOK_AUTHENTICATE, WEIR_REQUEST_DIRECTION, &credentials);
+}
+
+/* --- exchanges without a message */
+
+static void no_data(weir_channel *channel, const weir_slice *slices, uint32_t count, uint32_t flags)
+{
+    (void)channel, (void)slices, (void)count, (void)flags;
+}
+
+static weir_result no_head(weir_channel *channel, const weir_head *head, uint32_t flags)
+{
+    (void)channel, (void)head, (void)flags;
+    return WEIR_OK;
+}
+
+static void no_reset(weir_channel *channel, weir_result why)
+{
+    (void)channel, (void)why;
+}
+
+static void no_grant(weir_channel *channel, size_t bytes)
+{
+    (void)channel, (void)bytes;
+}
+
+static void no_close(weir_channel *channel)
+{
+    (void)channel;
+}
+
+/* A refusal that a filter words for requests goes nowhere. */
+static const weir_channel_operations silent = {
+    .size = sizeof silent,
+    .head = no_head,
+    .data = no_data,
+    .reset = no_reset,
+    .grant = no_grant,
+    .close = no_close,
+};
+
+void authentication_attach(struct exchange *x, struct connection *connection)
+{
+    connection_join(connection, &x->client, &silent);
+}
+
+void authentication_end(struct exchange *x)
+{
+    struct connection *connection = x->client.connection;
+    weir_string user = notes_user(x);
+    if (!connection || connection->closing)
+        return;
+    memory_free(connection->user);
+    connection->user = user.length ? memory_copy_string(user) : NULL;
+    connection->protocol->connection->authenticated(&connection->public,
+                                                    user.length ? WEIR_OK : WEIR_UNAUTHENTICATED);
 }

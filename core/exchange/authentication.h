@@ -8,8 +8,15 @@
 
 #include "core/exchange/filters.h"
 
+struct connection;
+
 /* Has the filters judge the exchange's credentials, or their absence, unless its connection's user
  * is known. As filters_run(). */
 weir_answer authentication_run(struct exchange *exchange);
+
+/* Of an exchange of kind WEIR_AUTHENTICATION: it is on the connection, whose protocol knows nothing
+ * of it; when it ends that protocol is told, unless the connection has gone. */
+void authentication_attach(struct exchange *exchange, struct connection *connection);
+void authentication_end(struct exchange *exchange);
 
 #endif

@@ -14,6 +14,7 @@
 #include "core/exchange/authentication.h"
 #include "core/exchange/deadline.h"
 #include "core/exchange/hop.h"
+#include "core/exchange/notes.h"
 #include "core/exchange/reply.h"
 #include "core/exchange/stage.h"
 #include "core/io/loop.h"
@@ -60,7 +61,10 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     channel_init(&x->server, worker->turn, &x->mark, &x->arena);
     x->request_flow = (struct flow){.source = &x->client, .sink = &x->server};
     x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
-    connection_attach(connection, &x->client);
+    if (head->kind == WEIR_AUTHENTICATION)
+        authentication_attach(x, connection);
+    else
+        connection_attach(connection, &x->client);
     connection->exchanges++;
     channel_deliver_head(&x->client, head);
     x->request = x->client.head;
@@ -72,6 +76,8 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     x->number = metric_read(&worker->metrics, METRIC_EXCHANGES);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, 1);
     access_begin(x, connection);
+    if (connection->user)
+        notes_set_user(x, string_of(connection->user));
     return &x->client;
 }
 
@@ -267,8 +273,20 @@ static bool step_target(struct exchange *x)
     return goes_on(x, enter_route(x)) && goes_on(x, run_request_hooks(x));
 }
 
+/* No request: the filters say who the client is, and that is all. */
+static void step_authentication(struct exchange *x)
+{
+    weir_answer answer = authentication_run(x);
+    if (answer != WEIR_PAUSE)
+        finish(x, notes_user(x).length ? WEIR_OK : WEIR_UNAUTHENTICATED);
+}
+
 static void step_begun(struct exchange *x)
 {
+    if (x->request->view.kind == WEIR_AUTHENTICATION) {
+        step_authentication(x);
+        return;
+    }
     if (x->request->view.kind == WEIR_MALFORMED_REQUEST) {
         answer_failure(x, x->request->view.error);
         return;
@@ -754,6 +772,8 @@ static void finish(struct exchange *x, weir_result why)
     metric_add(&x->worker->metrics, METRIC_REQUEST_BYTES, (int64_t)x->client.received_bytes);
     metric_add(&x->worker->metrics, METRIC_RESPONSE_BYTES, (int64_t)x->client.sent_bytes);
     release_server(x, why == WEIR_OK ? WEIR_OK : WEIR_CANCELLED);
+    if (x->request->view.kind == WEIR_AUTHENTICATION)
+        authentication_end(x);
     if (why == WEIR_OK)
         channel_close(&x->client);
     else
