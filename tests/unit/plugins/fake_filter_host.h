@@ -1,8 +1,8 @@
 /* tests/unit/plugins/fake_filter_host.h - a host for one exchange of a filter: plays core
  *
- * Heads, facts and variables are core's own, so that a filter meets what it will meet. What settles
- * an exchange, moves bytes or pauses is only remembered here. A configuration is written as YAML;
- * mistakes are gathered as "line: why\n".
+ * Heads, facts, variables and the configuration are core's own, so that a filter meets what it will
+ * meet. What settles an exchange, moves bytes or pauses is only remembered here. A configuration is
+ * written as YAML; mistakes are gathered as "line: why\n".
  *
  * In a test: fake_load(&weir_plugin_entry), fake_make("set: ..."), fake_request(...), then the
  * hooks of fake.filter with &fake.state.public, fake_fields(WEIR_REQUEST_HEAD) to see what became
@@ -27,7 +27,9 @@
 #include "core/exchange/filter_facts.h"
 #include "core/exchange/filter_heads.h"
 #include "core/exchange/notes.h"
-#include "core/io/network.h"
+#include "core/process/plugin_schema.h"
+#include "core/process/schema.h"
+#include "core/process/section.h"
 #include "core/process/yaml.h"
 
 static struct fake {
@@ -52,158 +54,57 @@ static struct fake {
 
 /* --- configuration */
 
-static const struct tree_node *fake_node(const weir_section *section)
+/* Without the path in the section, which a place says as well. */
+static void fake_keep_mistakes(const struct config_errors *errors)
 {
-    return (const struct tree_node *)section;
-}
-
-static uint32_t fake_kind(const weir_section *section)
-{
-    return section ? (uint32_t)fake_node(section)->kind : WEIR_SECTION_EMPTY;
-}
-
-_Static_assert((int)TREE_TEXT == WEIR_SECTION_TEXT && (int)TREE_LIST == WEIR_SECTION_LIST &&
-                   (int)TREE_MAPPING == WEIR_SECTION_MAPPING,
-               "fake_kind() does not translate");
-
-static const weir_section *fake_at(const weir_section *section, uint32_t index)
-{
-    const struct tree_node *node = section ? fake_node(section)->first : NULL;
-    while (node && index--)
-        node = node->next;
-    return (const weir_section *)node;
-}
-
-/* "a.b[2].c" */
-static const weir_section *fake_find(const weir_section *section, const char *path)
-{
-    while (section && *path) {
-        char key[128];
-        size_t length = strcspn(path, ".[");
-        if (*path == '[') {
-            section = fake_at(section, (uint32_t)strtoul(path + 1, NULL, 10));
-            path = strchr(path, ']') + 1;
-        } else {
-            snprintf(key, sizeof key, "%.*s", (int)length, path);
-            bool mapping = fake_node(section)->kind == TREE_MAPPING;
-            section = mapping ? (const weir_section *)tree_child(fake_node(section), key) : NULL;
-            path += length;
-        }
-        path += *path == '.';
+    for (uint32_t i = 0; i < errors->kept; i++) {
+        const char *text = errors->list[i].text, *colon = strstr(text, ": ");
+        bool has_path = colon && strcspn(text, "\"") > (size_t)(colon - text);
+        const char *why = has_path ? colon + 2 : text;
+        size_t length = strlen(fake.mistakes);
+        snprintf(fake.mistakes + length, sizeof fake.mistakes - length, "%u: %s\n",
+                 errors->list[i].line, why);
     }
-    return section;
 }
 
-static uint32_t fake_count(const weir_section *section)
+/* The filter's schema, which must be one. */
+static struct plugin_schema *fake_schema(void)
 {
-    return section ? fake_node(section)->count : 0;
+    struct config_errors errors = {0};
+    struct plugin_schema *schema = plugin_schema_parse(fake.filter->life->schema, &errors);
+    if (!schema)
+        config_errors_print(&errors, stderr);
+    assert_non_null(schema);
+    return schema;
 }
 
-static weir_string fake_key(const weir_section *section)
+static inline void fake_free(void)
 {
-    return section ? fake_node(section)->key : (weir_string){"", 0};
+    if (fake.instance && fake.filter->life->free)
+        fake.filter->life->free(fake.instance);
+    fake.instance = NULL;
 }
 
-static weir_string fake_text(const weir_section *section)
+/* As core does it: what the schema does not allow does not come to make(). */
+static weir_result fake_make_of(struct tree_node *root, struct config_errors *errors)
 {
-    bool is_text = section && fake_node(section)->kind == TREE_TEXT;
-    return is_text ? fake_node(section)->text : (weir_string){"", 0};
+    struct arena arena;
+    uint64_t first_block[256];
+    struct plugin_schema *schema = fake_schema();
+    const struct schema_type *type = plugin_schema_type(schema);
+    weir_result rc = WEIR_INVALID;
+    arena_init(&arena, first_block, sizeof first_block);
+    schema_check(type, root, errors);
+    if (!errors->count) {
+        schema_complete(type, root, &arena);
+        section_begin(errors, WEIR_SCOPE_ALL, NULL);
+        rc = fake.filter->life->make(section_of(root), &fake.instance);
+        section_end();
+    }
+    arena_deinit(&arena);
+    plugin_schema_free(schema);
+    return rc;
 }
-
-static uint64_t fake_number(const weir_section *section)
-{
-    uint64_t number = 0;
-    string_to_number(fake_text(section), UINT64_MAX, &number);
-    return number;
-}
-
-static uint32_t fake_flag(const weir_section *section)
-{
-    return string_equal(fake_text(section), WEIR_STRING("true"));
-}
-
-static uint32_t fake_line(const weir_section *section)
-{
-    return section ? fake_node(section)->place.line : 0;
-}
-
-static void fake_mistake(const weir_section *section, weir_string why)
-{
-    size_t length = strlen(fake.mistakes);
-    snprintf(fake.mistakes + length, sizeof fake.mistakes - length, "%u: %.*s\n",
-             fake_line(section), (int)why.length, why.bytes);
-}
-
-static uint32_t fake_scope(const weir_section *with)
-{
-    return WEIR_SCOPE_ALL;
-}
-
-static const void *fake_parent(const weir_section *with)
-{
-    return NULL;
-}
-
-static bool fake_add_network(const weir_section *section, struct network_list *list)
-{
-    uint32_t count = 0;
-    const char *wrong = network_parse(fake_text(section), list->networks + list->count, &count);
-    list->count += count;
-    if (wrong)
-        fake_mistake(section, string_of(wrong));
-    return !wrong;
-}
-
-static void fake_networks_free(weir_networks *networks)
-{
-    struct network_list *list = (struct network_list *)networks;
-    if (list)
-        free(list->networks);
-    free(list);
-}
-
-static weir_networks *fake_networks(const weir_section *section, uint32_t forbids)
-{
-    uint32_t count = fake_kind(section) == WEIR_SECTION_LIST ? fake_count(section) : 1;
-    struct network_list *list = calloc(1, sizeof *list);
-    bool good = true;
-    list->networks = calloc((size_t)count * NETWORKS_OF_TEXT_MOST + 1, sizeof *list->networks);
-    list->embedded = forbids;
-    if (fake_kind(section) != WEIR_SECTION_LIST)
-        good = fake_add_network(section, list);
-    for (uint32_t i = 0; fake_kind(section) == WEIR_SECTION_LIST && i < count; i++)
-        good &= fake_add_network(fake_at(section, i), list);
-    if (good)
-        return (weir_networks *)list;
-    fake_networks_free((weir_networks *)list);
-    return NULL;
-}
-
-static uint32_t fake_networks_contain(const weir_networks *networks, weir_string text)
-{
-    struct address address;
-    return address_from_literal(text, 0, &address) &&
-           network_list_contains((const struct network_list *)networks, &address);
-}
-
-static const weir_configuration_host fake_configuration_host = {
-    .size = sizeof fake_configuration_host,
-    .kind = fake_kind,
-    .find = fake_find,
-    .count = fake_count,
-    .at = fake_at,
-    .key = fake_key,
-    .text = fake_text,
-    .number = fake_number,
-    .flag = fake_flag,
-    .line = fake_line,
-    .mistake = fake_mistake,
-    .scope = fake_scope,
-    .parent = fake_parent,
-    .networks = fake_networks,
-    .networks_free = fake_networks_free,
-    .networks_contain = fake_networks_contain,
-};
 
 /* --- what a filter does to the exchange */
 
@@ -302,7 +203,7 @@ static const void *fake_query(const weir_host *host, const char *name)
 {
     if (!strcmp(name, "weir.filter/0"))
         return &fake_filter_host;
-    return !strcmp(name, "weir.configuration/0") ? &fake_configuration_host : NULL;
+    return !strcmp(name, "weir.configuration/0") ? &section_host : NULL;
 }
 
 static weir_result fake_register_filter(const weir_host *host, const weir_filter *filter)
@@ -340,16 +241,18 @@ static inline void fake_load(const weir_plugin *plugin)
     fake.state.public.state = fake.filter_state;
 }
 
-/* Like `with:` in a configuration. */
+/* Like `with:` in a configuration; takes the place of one that was made before. */
 static inline weir_result fake_make(const char *with)
 {
+    fake_free();
     struct config_errors errors = {0};
     struct yaml_document *document = yaml_parse(NULL, string_of(with), &errors);
     if (errors.count)
         config_errors_print(&errors, stderr);
     assert_int_equal(errors.count, 0);
-    const weir_section *root = (const weir_section *)yaml_root(document);
-    weir_result rc = fake.filter->life->make(root, &fake.instance);
+    weir_result rc = fake_make_of((struct tree_node *)(uintptr_t)yaml_root(document), &errors);
+    fake_keep_mistakes(&errors);
+    config_errors_deinit(&errors);
     fake.state.public.instance = rc < 0 ? NULL : fake.instance;
     yaml_free(document);
     return rc;
@@ -427,8 +330,7 @@ static inline void fake_end(void)
 {
     if (fake.state.public.instance && fake.filter->close)
         fake.filter->close(&fake.state.public);
-    if (fake.state.public.instance && fake.filter->life->free)
-        fake.filter->life->free(fake.instance);
+    fake_free();
     arena_deinit(&fake.exchange.arena);
     arena_pool_deinit();
 }
