@@ -109,7 +109,7 @@ def test_exchanges_end_on_the_code_that_they_began_with(start, compiled, make_or
     said = [line for line in running.weir.lines if line.startswith("reloaded 1:")]
     assert said[-4:] == [f"reloaded 1: {what}"
                          for what in ("worker_free", "free", "unload", "unmapped")]
-    assert len(running.copies()) == 1
+    running.weir.settle(lambda: len(running.copies()) == 1, "its copy to go")
     running.weir.stop()
     running.expect("2", "unmapped")
 
