@@ -90,6 +90,9 @@ typedef struct weir_configuration_host {
     /* [any] An address as text ("192.0.2.1", "2001:db8::1"); 0: it is not in them, or no address.
      */
     uint32_t (*networks_contain)(const weir_networks *networks, weir_string address);
+    /* Where in the configuration it is written, "listen[0].filters[1].with": the same in the next
+     * one, unless lists before it have changed. Cut when longer than 255 bytes. */
+    weir_string (*path)(const weir_section *section);
 } weir_configuration_host;
 
 #ifdef __cplusplus

@@ -300,6 +300,10 @@ typedef struct weir_filter_host {
     /* How long the next pause of that direction may last; the standard is 30 s. */
     weir_result (*pause_limit)(weir_exchange *exchange, uint32_t direction, uint32_t milliseconds);
     weir_reference (*reference)(weir_exchange *exchange); /* for services.h */
+    /* Who the request's first field of that name says somebody is, such as Authorization; the one
+     * for proxies comes to authenticate(). `credentials` has its size. WEIR_NOT_FOUND: empty. */
+    weir_result (*credentials)(weir_exchange *exchange, weir_string field,
+                               weir_credentials *credentials);
 } weir_filter_host;
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/string.h"
+#include "core/exchange/filter_heads.h"
 #include "core/exchange/notes.h"
 
 /* RFC 4648 4; -1: not of its alphabet. */
@@ -82,6 +83,19 @@ static weir_credentials of_protocol(const struct head *request)
                               .scheme = request->view.scheme,
                               .name = request->fields[0].value,
                               .secret = request->fields[1].value};
+}
+
+weir_result filter_credentials(weir_exchange *public, weir_string field,
+                               weir_credentials *credentials)
+{
+    struct exchange *x = filter_state_of(public)->exchange;
+    weir_credentials found = {.size = credentials->size};
+    weir_string value;
+    weir_result rc = filter_field(public, WEIR_REQUEST_HEAD, field, 0, &value);
+    if (rc == WEIR_OK)
+        read_field(&x->arena, value, &found);
+    memcpy(credentials, &found, found.size < sizeof found ? found.size : sizeof found);
+    return rc;
 }
 
 weir_answer authentication_run(struct exchange *x)

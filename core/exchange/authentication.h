@@ -19,4 +19,8 @@ weir_answer authentication_run(struct exchange *exchange);
 void authentication_attach(struct exchange *exchange, struct connection *connection);
 void authentication_end(struct exchange *exchange);
 
+/* Member of weir_filter_host. */
+weir_result filter_credentials(weir_exchange *exchange, weir_string field,
+                               weir_credentials *credentials);
+
 #endif

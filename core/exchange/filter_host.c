@@ -4,6 +4,7 @@
  * has returned. */
 #include "core/exchange/filter_host.h"
 
+#include "core/exchange/authentication.h"
 #include "core/exchange/filter_facts.h"
 #include "core/exchange/filter_heads.h"
 #include "core/exchange/notes.h"
@@ -198,7 +199,9 @@ static weir_result host_pause_limit(weir_exchange *public, uint32_t direction,
     struct filter_state *state = filter_state_of(public);
     if (direction > WEIR_RESPONSE_DIRECTION || !milliseconds || milliseconds > PAUSE_MOST_MS)
         return WEIR_INVALID;
-    filters_limit_pause(state, direction, milliseconds);
+    state->pause_limit_ms = milliseconds;
+    if (state->paused & (1u << direction))
+        filters_pause(state, direction);
     return WEIR_OK;
 }
 
@@ -209,7 +212,7 @@ static weir_result host_set_limit(weir_exchange *public, uint32_t limit, uint32_
     if (direction > WEIR_RESPONSE_DIRECTION)
         return WEIR_INVALID;
     if (limit == WEIR_BUFFER_LIMIT && value >= 1 && value <= 1u << 30)
-        state->buffer_most = (uint32_t)value;
+        state->buffer_most = value;
     else if (limit == WEIR_BUFFER_TRUNCATES && value <= 1)
         state->buffer_truncates = value;
     else
@@ -270,4 +273,5 @@ const weir_filter_host exchange_filter_host = {
     .resume = host_resume,
     .pause_limit = host_pause_limit,
     .reference = host_reference,
+    .credentials = filter_credentials,
 };

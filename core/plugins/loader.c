@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include "core/base/breadcrumb.h"
-#include "core/base/list.h"
 #include "core/base/memory.h"
 #include "core/base/string.h"
-#include "core/io/post.h"
 #include "core/plugins/copies.h"
 #include "core/plugins/note.h"
 
@@ -27,8 +25,6 @@ struct loaded {
     weir_plugin entry; /* of full size */
     char *copy;
     void *handle;
-    struct posts_sweep sweep; /* once unload() was called */
-    bool unloaded;
 };
 
 /* A plugin that is being opened. */
@@ -171,22 +167,13 @@ static void forget(struct loaded *loaded)
 /* What cannot be unmapped stays, and is nobody's any more. */
 static void unmap(struct loaded *loaded)
 {
-    bool stays = loaded->handle && !(loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE);
-    if (loaded->handle && !stays)
+    if (loaded->handle && loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE)
         dlclose(loaded->handle);
-    if (loaded->copy && !stays)
-        copies_remove(loaded->copy);
     forget(loaded);
-}
-
-static void on_swept(struct posts_sweep *sweep)
-{
-    unmap(CONTAINER(sweep, struct loaded, sweep));
 }
 
 static void call_unload(struct loaded *loaded)
 {
-    loaded->unloaded = true;
     struct breadcrumb before = breadcrumb_leave(loaded->plugin->name, "unload", 0);
     if (loaded->entry.unload)
         loaded->entry.unload();
@@ -202,8 +189,7 @@ static void on_unused(struct plugin *plugin)
     if (plugin->protocols || !(loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE))
         return;
     call_unload(loaded);
-    posts_sweep(&loaded->sweep, on_swept); /* what its threads posted before they ended is dropped
-                                              by its code */
+    unmap(loaded);
 }
 
 static const char *base_name(const char *path)
@@ -275,7 +261,7 @@ static struct plugin *open_new(const struct opening *opening)
 static struct plugin *find_known(const struct opening *opening)
 {
     for (struct loaded *loaded = all; loaded; loaded = loaded->next)
-        if (!loaded->unloaded && !strcmp(loaded->plugin->path, opening->path) &&
+        if (!strcmp(loaded->plugin->path, opening->path) &&
             copies_same(loaded->copy, opening->bytes))
             return plugin_reference(loaded->plugin);
     return NULL;
@@ -306,8 +292,7 @@ void loader_end(void)
         next = loaded->next;
         if (loaded->plugin->references)
             continue; /* somebody did not end: it is left alone */
-        if (!loaded->unloaded)
-            call_unload(loaded);
+        call_unload(loaded);
         forget(loaded);
     }
     copies_end();

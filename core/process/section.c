@@ -206,6 +206,14 @@ static const void *host_parent(const weir_section *with)
 
 /* --- files that they name */
 
+static weir_string host_path(const weir_section *section)
+{
+    const struct tree_node *node = node_of(section);
+    char path[TREE_PATH_BYTES];
+    return node ? arena_copy(&visit->arena, string_of(tree_path(node, path)))
+                : (weir_string){"", 0};
+}
+
 /* Kept until make() has returned. A path of the schema's is as it is from where weir runs. */
 static const char *path_of(const struct tree_node *node)
 {
@@ -306,4 +314,5 @@ const weir_configuration_host section_host = {
     .networks = host_networks,
     .networks_free = networks_free,
     .networks_contain = networks_contain,
+    .path = host_path,
 };

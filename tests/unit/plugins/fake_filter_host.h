@@ -23,6 +23,7 @@
 #include "abi/configuration.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
+#include "core/exchange/authentication.h"
 #include "core/exchange/exchange.h"
 #include "core/exchange/filter_facts.h"
 #include "core/exchange/filter_heads.h"
@@ -195,6 +196,7 @@ static const weir_filter_host fake_filter_host = {
     .emit = fake_emit,
     .credit = fake_credit,
     .resume = fake_resume,
+    .credentials = filter_credentials,
 };
 
 /* --- the plugin */

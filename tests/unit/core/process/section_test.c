@@ -223,6 +223,9 @@ static void test_values(void **state)
     assert_int_equal(host->flag(host->find(with, "free.deep[1].x")), 1);
     assert_int_equal(host->scope(with), WEIR_SCOPE_ROUTE);
     assert_ptr_equal(host->parent(with), &parent);
+    assert_int_equal(host->path(with).length, 0);
+    weir_string path = host->path(host->find(with, "rules[1].to"));
+    assert_true(string_equal(path, WEIR_STRING("rules[1].to")));
 }
 
 static void test_parts_and_what_is_not_there(void **state)
@@ -249,6 +252,7 @@ static void test_parts_and_what_is_not_there(void **state)
     assert_int_equal(host->number(NULL), 0);
     assert_int_equal(host->flag(NULL), 0);
     assert_int_equal(host->line(NULL), 0);
+    assert_int_equal(host->path(NULL).length, 0);
 }
 
 static void test_mistakes_of_plugins_have_a_place(void **state)
