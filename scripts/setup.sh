@@ -19,7 +19,7 @@ peers=$cache/peers-$(recipe unpack.sh peers.sh)
 
 # What each group takes from Debian. Libraries of build that Debian 12 has too old are not here.
 packages_build="gcc libc6-dev scons pkgconf libc-ares-dev libfyaml-dev liblua5.4-dev libpcre2-dev
-    zlib1g-dev libzstd-dev"
+    libcrypt-dev zlib1g-dev libzstd-dev"
 packages_build_13="libuv1-dev libllhttp-dev libssl-dev libnghttp2-dev"
 packages_backports_13="libngtcp2-dev libngtcp2-crypto-ossl-dev libnghttp3-dev"
 packages_test="libcmocka-dev python3-pytest curl chromium"
