@@ -88,10 +88,13 @@ def unit():
 
 
 def threads():
-    """The unit tests that start threads, again under ThreadSanitizer."""
+    """The unit tests that start threads, and the program with a plugin that does, again under
+    ThreadSanitizer."""
     sources = (ROOT / "tests/unit").glob("**/*_test.c")
     yield from unit_tests("tsan", TSAN, [source for source in sources
                                          if "pthread_create" in source.read_text()])
+    yield pytest("tsan e2e", ROOT / "tests/e2e/test_plugin_threads.py", WEIR=str(TSAN / "weir"),
+                 SECONDS=os.environ.get("SECONDS", "20"))
 
 
 def simulation(name, program, *arguments, broken=None):

@@ -199,9 +199,7 @@ static weir_result host_pause_limit(weir_exchange *public, uint32_t direction,
     struct filter_state *state = filter_state_of(public);
     if (direction > WEIR_RESPONSE_DIRECTION || !milliseconds || milliseconds > PAUSE_MOST_MS)
         return WEIR_INVALID;
-    state->pause_limit_ms = milliseconds;
-    if (state->paused & (1u << direction))
-        filters_pause(state, direction);
+    filters_limit_pause(state, direction, milliseconds);
     return WEIR_OK;
 }
 
@@ -212,7 +210,7 @@ static weir_result host_set_limit(weir_exchange *public, uint32_t limit, uint32_
     if (direction > WEIR_RESPONSE_DIRECTION)
         return WEIR_INVALID;
     if (limit == WEIR_BUFFER_LIMIT && value >= 1 && value <= 1u << 30)
-        state->buffer_most = value;
+        state->buffer_most = (uint32_t)value;
     else if (limit == WEIR_BUFFER_TRUNCATES && value <= 1)
         state->buffer_truncates = value;
     else

@@ -16,6 +16,9 @@
 
 enum { PAUSE_STANDARD_MS = 30000 };
 
+/* What a filter costs an exchange beside what it asked for, with 8 bytes of alignment. */
+_Static_assert(sizeof(struct filter_state) + 8 <= 64, "a filter's state has grown");
+
 const struct filter_chain filter_chain_empty;
 
 #define ANSWER(name) (1u << (WEIR_##name))
@@ -453,14 +456,22 @@ static uint32_t since_begin_ms(const struct exchange *x)
 
 void filters_pause(struct filter_state *state, uint32_t direction)
 {
-    struct exchange *x = state->exchange;
-    uint32_t limit = state->pause_limit_ms ? state->pause_limit_ms : state->use->pause_limit_ms;
+    uint32_t limit = state->pause_ms[direction];
+    if (state->paused & (1u << direction))
+        return;
     if (!limit)
-        limit = PAUSE_STANDARD_MS;
-    state->pause_limit_ms = 0;
-    x->filters.pauses += !(state->paused & (1u << direction));
+        limit = state->use->pause_limit_ms ? state->use->pause_limit_ms : PAUSE_STANDARD_MS;
+    state->exchange->filters.pauses++;
     state->paused |= (uint8_t)(1u << direction);
-    state->paused_until[direction] = since_begin_ms(x) + limit;
+    filters_limit_pause(state, direction, limit);
+}
+
+void filters_limit_pause(struct filter_state *state, uint32_t direction, uint32_t milliseconds)
+{
+    state->pause_ms[direction] = milliseconds;
+    if (!(state->paused & (1u << direction)))
+        return;
+    state->pause_ms[direction] += since_begin_ms(state->exchange);
     state->told = false;
 }
 
@@ -469,6 +480,7 @@ void filters_unpause(struct filter_state *state, uint32_t direction)
     if (!(state->paused & (1u << direction)))
         return;
     state->paused &= (uint8_t) ~(1u << direction);
+    state->pause_ms[direction] = 0;
     state->exchange->filters.pauses--;
 }
 
@@ -490,8 +502,8 @@ uint64_t filters_deadline(const struct exchange *x)
     for (uint32_t i = 0; x->filters.pauses && i < count_states(x); i++)
         for (uint32_t direction = 0; direction < 2; direction++) {
             const struct filter_state *state = state_at(x, i);
-            if ((state->paused & (1u << direction)) && state->paused_until[direction] < least)
-                least = state->paused_until[direction];
+            if ((state->paused & (1u << direction)) && state->pause_ms[direction] < least)
+                least = state->pause_ms[direction];
         }
     return least == UINT32_MAX ? UINT64_MAX : x->begun_ms + least;
 }
@@ -517,7 +529,7 @@ weir_answer filters_pauses_over(struct exchange *x)
     for (uint32_t i = 0; i < count_states(x); i++)
         for (uint32_t direction = 0; direction < 2; direction++) {
             struct filter_state *state = state_at(x, i);
-            if (!(state->paused & (1u << direction)) || state->paused_until[direction] > now)
+            if (!(state->paused & (1u << direction)) || state->pause_ms[direction] > now)
                 continue;
             weir_answer answer = pause_over(state, direction);
             if (answer != WEIR_CONTINUE)

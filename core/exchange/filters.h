@@ -59,15 +59,15 @@ struct filter_state {
     weir_exchange public; /* what its hooks get */
     struct exchange *exchange;
     const struct filter_use *use;
-    uint32_t paused_until[2];  /* by direction: milliseconds from the exchange's begin */
-    uint32_t pause_limit_ms;   /* of the next pause; 0: the configuration's */
+    uint32_t pause_ms[2];      /* by direction: until when it pauses, from the exchange's begin; or
+                                  how long its next pause may last, 0: as the configuration says */
+    uint32_t buffer_most;      /* as by set_limit(); 0: the configuration's */
     uint8_t paused;            /* bit by direction */
     uint8_t number;            /* among the exchange's filters, those of the route last */
     bool detached : 1;         /* only close() is called */
     bool faulty : 1;           /* in this call of a hook it did what it must not */
     bool told : 1;             /* that its pause is over its time */
     bool buffer_truncates : 1; /* as by set_limit() */
-    uint64_t buffer_most;      /* likewise; 0: the configuration's */
 };
 
 /* Where the hooks of one direction have come to. */
@@ -156,6 +156,8 @@ static inline struct filter_state *filter_state_of(weir_exchange *public)
     return (struct filter_state *)(void *)public;
 }
 void filters_pause(struct filter_state *state, uint32_t direction);
+/* Of the pause that it has in that direction, from now on, or of the next one. */
+void filters_limit_pause(struct filter_state *state, uint32_t direction, uint32_t milliseconds);
 void filters_unpause(struct filter_state *state, uint32_t direction);
 
 #endif

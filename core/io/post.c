@@ -199,3 +199,41 @@ void posts_close(struct worker *worker)
     pthread_mutex_unlock(&door->lock);
     posts_take(worker);
 }
+
+/* --- to each worker and back */
+
+static void on_back(void *user)
+{
+    struct posts_sweep *sweep = user;
+    if (--sweep->missing == 0)
+        sweep->done(sweep);
+}
+
+static void on_swept(void *user)
+{
+    struct posts_sweep *sweep = user;
+    posts_take(worker_current);
+    loop_post(sweep->back, on_back, sweep);
+}
+
+static void ask(struct posts_sweep *sweep, struct door *door)
+{
+    pthread_mutex_lock(&door->lock);
+    if (door->worker) {
+        loop_post(door->worker->loop, on_swept, sweep);
+        sweep->missing++;
+    }
+    pthread_mutex_unlock(&door->lock);
+}
+
+void posts_sweep(struct posts_sweep *sweep, void (*done)(struct posts_sweep *sweep))
+{
+    *sweep = (struct posts_sweep){.done = done};
+    if (worker_current) { /* else none runs yet, or any more */
+        sweep->back = worker_current->loop;
+        for (uint32_t i = 0; i < DOORS; i++)
+            ask(sweep, &doors[i]);
+    }
+    if (!sweep->missing)
+        done(sweep);
+}

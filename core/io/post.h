@@ -14,6 +14,7 @@ enum {
 };
 
 struct worker;
+struct loop;
 
 /* [any] As weir_asynchronous_host.post: drop(data) comes exactly once, here when it is refused. */
 weir_result post(weir_reference owner, uint32_t tag, void *data, void (*drop)(void *data));
@@ -23,7 +24,18 @@ void posts_open(struct worker *worker);
 /* [worker] Nothing gets in any more; drops what waits outside of owners. */
 void posts_close(struct worker *worker);
 /* [worker] What waits becomes events now, or is dropped when its owner is gone. The loop does so by
- * itself; needed only before code that drop() is in goes away. */
+ * itself. */
 void posts_take(struct worker *worker);
+
+/* Before code goes away that a drop() is in. */
+struct posts_sweep {
+    void (*done)(struct posts_sweep *sweep);
+    struct loop *back; /* the main thread's */
+    uint32_t missing;  /* workers that have not taken what waits */
+};
+
+/* [main] done() on this thread, now or later, when each worker has taken what is posted now. When
+ * the workers end before, it may not come at all. */
+void posts_sweep(struct posts_sweep *sweep, void (*done)(struct posts_sweep *sweep));
 
 #endif

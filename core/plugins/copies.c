@@ -147,10 +147,9 @@ static bool write_all(int descriptor, weir_string bytes)
     return true;
 }
 
-static bool write_copy(const char *name, weir_string bytes)
+static bool write_copy(const char *path, weir_string bytes)
 {
-    int descriptor =
-        openat(directory.descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
     bool fine = descriptor >= 0 && write_all(descriptor, bytes);
     int why = errno;
     if (descriptor >= 0)
@@ -166,11 +165,16 @@ char *copies_make(const char *name, weir_string bytes, char mistake[PLUGIN_MISTA
         return NULL;
     int before = snprintf(path, sizeof path, "%s/", directory.path);
     snprintf(path + before, NAME_MAX + 1, "%u-%s", ++directory.count, name);
-    if (write_copy(path + before, bytes))
+    if (write_copy(path, bytes))
         return memory_copy_string(string_of(path));
     snprintf(mistake, PLUGIN_MISTAKE_BYTES, "its private copy %.200s cannot be written: %s", path,
              strerror(errno));
     return NULL;
+}
+
+void copies_remove(const char *path)
+{
+    unlink(path);
 }
 
 static bool reads_the_same(int descriptor, weir_string bytes)

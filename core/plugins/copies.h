@@ -2,7 +2,8 @@
  *
  * What is mapped is a copy that nobody else can change, so replacing a plugin's file neither breaks
  * a running weir nor is mistaken for the one that is loaded. The copies are in a directory of this
- * process alone and stay until it ends, so that backtraces have symbols. All [main]. */
+ * process alone and stay as long as they are mapped, so that backtraces have symbols. All [main].
+ */
 #ifndef CORE_PLUGINS_COPIES_H
 #define CORE_PLUGINS_COPIES_H
 
@@ -16,6 +17,8 @@
 void copies_start(const char *const *bases);
 /* Makes a copy; `name` is for people. Its path is the caller's (memory_free); NULL: `mistake`. */
 char *copies_make(const char *name, weir_string bytes, char mistake[PLUGIN_MISTAKE_BYTES]);
+/* When nothing of it is mapped. */
+void copies_remove(const char *path);
 /* Whether that copy has these bytes. */
 bool copies_same(const char *path, weir_string bytes);
 /* Before the process becomes that user: so that more can be made afterwards. */

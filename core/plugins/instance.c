@@ -99,6 +99,7 @@ static void release_one(struct presence *presence)
         life_of(use)->worker_free(use->instance, presence->state);
         breadcrumb_restore(before);
     }
+    owner_end(&presence->public.owner); /* it may have asked for its name once more */
 }
 
 static struct presences *presences_new(uint32_t count)

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "core/base/breadcrumb.h"
+#include "core/base/list.h"
 #include "core/base/memory.h"
 #include "core/base/string.h"
+#include "core/io/post.h"
 #include "core/plugins/copies.h"
 #include "core/plugins/note.h"
 
@@ -25,6 +27,8 @@ struct loaded {
     weir_plugin entry; /* of full size */
     char *copy;
     void *handle;
+    struct posts_sweep sweep; /* once unload() was called */
+    bool unloaded;
 };
 
 /* A plugin that is being opened. */
@@ -167,13 +171,22 @@ static void forget(struct loaded *loaded)
 /* What cannot be unmapped stays, and is nobody's any more. */
 static void unmap(struct loaded *loaded)
 {
-    if (loaded->handle && loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE)
+    bool stays = loaded->handle && !(loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE);
+    if (loaded->handle && !stays)
         dlclose(loaded->handle);
+    if (loaded->copy && !stays)
+        copies_remove(loaded->copy);
     forget(loaded);
+}
+
+static void on_swept(struct posts_sweep *sweep)
+{
+    unmap(CONTAINER(sweep, struct loaded, sweep));
 }
 
 static void call_unload(struct loaded *loaded)
 {
+    loaded->unloaded = true;
     struct breadcrumb before = breadcrumb_leave(loaded->plugin->name, "unload", 0);
     if (loaded->entry.unload)
         loaded->entry.unload();
@@ -189,7 +202,8 @@ static void on_unused(struct plugin *plugin)
     if (plugin->protocols || !(loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE))
         return;
     call_unload(loaded);
-    unmap(loaded);
+    posts_sweep(&loaded->sweep, on_swept); /* what its threads posted before they ended is dropped
+                                              by its code */
 }
 
 static const char *base_name(const char *path)
@@ -261,7 +275,7 @@ static struct plugin *open_new(const struct opening *opening)
 static struct plugin *find_known(const struct opening *opening)
 {
     for (struct loaded *loaded = all; loaded; loaded = loaded->next)
-        if (!strcmp(loaded->plugin->path, opening->path) &&
+        if (!loaded->unloaded && !strcmp(loaded->plugin->path, opening->path) &&
             copies_same(loaded->copy, opening->bytes))
             return plugin_reference(loaded->plugin);
     return NULL;
@@ -292,7 +306,8 @@ void loader_end(void)
         next = loaded->next;
         if (loaded->plugin->references)
             continue; /* somebody did not end: it is left alone */
-        call_unload(loaded);
+        if (!loaded->unloaded)
+            call_unload(loaded);
         forget(loaded);
     }
     copies_end();

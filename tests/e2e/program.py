@@ -130,11 +130,12 @@ class Weir:
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
 
-    def reload(self, expected="reloaded: configuration"):
+    def reload(self, expected="reloaded: configuration", seconds=10):
         """SIGHUP, and waits until weir says what came of it; returns the lines it said."""
         before = len(self.lines)
         self.process.send_signal(signal.SIGHUP)
-        self.wait(lambda: any(expected in line for line in self.lines[before:]), expected, 10)
+        self.wait(lambda: any(expected in line for line in self.lines[before:]), expected,
+                  seconds)
         return self.lines[before:]
 
     @contextlib.contextmanager

@@ -238,6 +238,43 @@ static void posts_to_nobody_are_dropped(void **state)
     assert_int_equal(notified, 0);
 }
 
+static int sweeps, drops_at_sweep;
+
+static void on_swept(struct posts_sweep *sweep)
+{
+    assert_int_equal(sweep->missing, 0);
+    drops_at_sweep = drops;
+    sweeps++;
+    owners_stop(&worker);
+    loop_stop(worker.loop);
+}
+
+static void on_nobody_swept(struct posts_sweep *sweep)
+{
+    assert_null(sweep->back);
+    sweeps++;
+}
+
+/* Runs the loop, so it has one of its own. */
+static void a_sweep_is_over_when_what_waited_is_dropped(void **state)
+{
+    struct posts_sweep sweep, none;
+    set_up(state);
+    weir_reference reference = owner_reference(&owner, 0);
+    owner_end(&owner);
+    assert_int_equal(post(reference, 0, NULL, drop), WEIR_OK);
+    posts_sweep(&sweep, on_swept);
+    assert_int_equal(sweeps, 0);
+    loop_run(worker.loop);
+    assert_int_equal(sweeps, 1);
+    assert_int_equal(drops_at_sweep, 1);
+    worker_current = NULL;
+    posts_sweep(&none, on_nobody_swept); /* no worker: at once */
+    assert_int_equal(sweeps, 2);
+    owners_free(&worker);
+    loop_free(worker.loop);
+}
+
 static void the_owners_end_drops_its_posts(void **state)
 {
     (void)state;
@@ -313,6 +350,7 @@ int main(void)
         TEST(other_threads_find_nothing),
         TEST(a_post_comes_later_and_is_dropped_after_its_hook),
         TEST(posts_to_nobody_are_dropped),
+        cmocka_unit_test(a_sweep_is_over_when_what_waited_is_dropped),
         TEST(the_owners_end_drops_its_posts),
         TEST(too_many_posts_are_dropped),
         TEST(a_worker_takes_only_so_many),
