@@ -101,7 +101,7 @@ enum {
     WEIR_EVENT_POST = 2,
     WEIR_EVENT_WORK = 3,
     WEIR_EVENT_FETCH = 4,      /* `result`; when that is not negative `head` and `body` */
-    WEIR_EVENT_CREDIT = 5,     /* `direction` has credit again, after emit() was refused for it */
+    WEIR_EVENT_CREDIT = 5,     /* `direction` has all its credit again, after credit() was less */
     WEIR_EVENT_PAUSE_LIMIT = 6 /* the pause of `direction` is over its time: act now */
 };
 
@@ -188,7 +188,9 @@ typedef struct weir_reply {
     weir_slice body;
 } weir_reply;
 
-enum { WEIR_MORE_DATA = 8u }; /* more of the body follows by emit() in the response direction */
+/* More of the body follows by emit() in the response direction, from the first WEIR_EVENT_CREDIT
+ * on, which comes when what the reply has of it has left. */
+enum { WEIR_MORE_DATA = 8u };
 
 /* Which fields. */
 enum {

@@ -136,6 +136,7 @@ static void answer_with_reply(struct exchange *x)
     weir_slice body = x->reply_body;
     make_way_for_answer(x);
     x->reply = NULL;
+    x->filters.answer_waits = x->reply_continues;
     reply_with(&x->server, reply, &body, x->reply_continues);
 }
 
@@ -678,6 +679,8 @@ static void step_flows(struct exchange *x)
     note_blocked(x, x->client.incoming.count != 0);
     if (moved)
         go_on_later(x);
+    if (x->filters.answer_waits && !x->server.owed)
+        turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
     goes_on(x, answer);
 }
 
