@@ -453,7 +453,7 @@ static void step_server_failed(struct exchange *x)
         repeat_attempt(x, why);
     } else if (!sent) {
         answer_failure(x, why);
-    } else if (relay_drained(&x->response_flow)) {
+    } else if (x->response_sent && relay_drained(&x->response_flow)) {
         metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
         finish(x, why);
     }
