@@ -29,8 +29,9 @@ enum h1_sending {
 };
 
 struct h1 {
-    weir_channel *channel;   /* the exchange in progress; NULL: none */
-    struct h1_chunks chunks; /* a chunked body being received */
+    weir_channel *channel;      /* the exchange in progress; NULL: none */
+    struct h1_chunks *chunks;   /* a chunked body being received; NULL: none, as most of the time */
+    weir_buffer *chunks_buffer; /* where it is */
     enum h1_receiving receiving;
     enum h1_sending sending;
     uint64_t receive_left, send_left;
@@ -75,6 +76,7 @@ void h1_receive(weir_connection *connection, const weir_slice *slice);
 void h1_receive_rest(weir_connection *connection);
 void h1_on_end(weir_connection *connection, uint32_t how);
 void h1_drop_rest(struct h1 *h1);
+void h1_drop_chunks(struct h1 *h1);
 /* Client side: nothing is in progress, the next request may come. */
 void h1_await_request(weir_connection *connection);
 /* There is no usable head and nothing more is read: the client is answered, the exchange fails. */

@@ -111,6 +111,7 @@ static void h1_close(weir_connection *connection)
     struct h1 *h1 = h1_of(connection);
     output_clear(h1_host, &h1->output);
     h1_drop_rest(h1);
+    h1_drop_chunks(h1);
 }
 
 /* --- channels */

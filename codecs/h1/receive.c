@@ -102,10 +102,30 @@ static enum h1_receiving after_head(enum h1_framing framing)
     return RECEIVE_DONE;
 }
 
+/* Behind a head whose body is chunked the parser goes on in the body. */
+static _Thread_local llhttp_t head_parser;
+
+static void keep_chunks(struct h1 *h1)
+{
+    uint8_t *bytes;
+    h1_drop_chunks(h1);
+    h1->chunks_buffer = h1_host->buffer_new(sizeof *h1->chunks, &bytes);
+    h1->chunks = (struct h1_chunks *)(void *)bytes;
+    *h1->chunks = (struct h1_chunks){.parser = head_parser};
+}
+
+void h1_drop_chunks(struct h1 *h1)
+{
+    h1_host->buffer_release(h1->chunks_buffer);
+    h1->chunks_buffer = NULL;
+    h1->chunks = NULL;
+}
+
 static void enter_body(struct h1 *h1, const struct h1_head *head)
 {
     h1->receiving = after_head(head->framing);
-    h1->chunks.extension_bytes = 0;
+    if (head->framing == H1_CHUNKED)
+        keep_chunks(h1);
     h1->receive_left = head->framing == H1_LENGTH ? (uint64_t)head->head.content_length : 0;
     h1->begun = false;
 }
@@ -204,9 +224,9 @@ static enum h1_parsed parse_head(weir_connection *connection, const weir_slice *
 {
     struct h1 *h1 = h1_of(connection);
     if (client_side(connection))
-        return h1_parse_request(&h1->chunks.parser, connection->limits, slice->bytes, slice->length,
+        return h1_parse_request(&head_parser, connection->limits, slice->bytes, slice->length,
                                 head);
-    return h1_parse_response(&h1->chunks.parser, connection->limits, h1->no_body, slice->bytes,
+    return h1_parse_response(&head_parser, connection->limits, h1->no_body, slice->bytes,
                              slice->length, head);
 }
 
@@ -345,7 +365,7 @@ static void receive_chunks(weir_connection *connection, weir_slice *slice)
     struct chunk_sink sink = {connection, slice->owner, 0};
     size_t consumed;
     enum h1_parsed parsed =
-        h1_parse_chunks(&h1->chunks, slice->bytes, slice->length, store_piece, &sink, &consumed);
+        h1_parse_chunks(h1->chunks, slice->bytes, slice->length, store_piece, &sink, &consumed);
     if (parsed == H1_DONE && h1->receiving == RECEIVE_CHUNKS) /* and not given up meanwhile */
         h1->receiving = RECEIVE_TRAILERS;
     advance(slice, consumed);
@@ -359,7 +379,7 @@ static bool receive_trailers(weir_connection *connection, weir_slice *slice)
     struct h1 *h1 = h1_of(connection);
     const struct h1_head *head;
     weir_slice nothing = {0};
-    enum h1_parsed parsed = h1_parse_trailers(&h1->chunks.parser, connection->limits, slice->bytes,
+    enum h1_parsed parsed = h1_parse_trailers(&h1->chunks->parser, connection->limits, slice->bytes,
                                               slice->length, &h1->scanned, &head);
     if (parsed == H1_MORE) {
         grant_kept(connection, slice);
@@ -371,6 +391,7 @@ static bool receive_trailers(weir_connection *connection, weir_slice *slice)
         return true;
     }
     h1->receiving = RECEIVE_DONE;
+    h1_drop_chunks(h1);
     if (head->head.count && h1->channel)
         h1_api->deliver_trailers(h1->channel, head->head.fields, head->head.count);
     else
