@@ -109,7 +109,7 @@ static struct head *allocate(struct arena *arena, uint32_t capacity)
     head->fields = arena_allocate(arena, capacity * sizeof *head->fields);
     head->ids = arena_allocate(arena, capacity);
     head->count = 0;
-    head->capacity = capacity;
+    head->capacity = (uint16_t)capacity;
     head->arena = arena;
     head->next = NULL;
     head->added = 0;
@@ -182,14 +182,14 @@ static void reserve(struct head *head)
 {
     if (head->count < head->capacity)
         return;
-    uint32_t capacity = head->capacity * 2;
+    uint32_t capacity = head->capacity * 2u;
     weir_field *fields = arena_allocate(head->arena, capacity * sizeof *fields);
     uint8_t *ids = arena_allocate(head->arena, capacity);
     memcpy(fields, head->fields, head->count * sizeof *fields);
     memcpy(ids, head->ids, head->count);
     head->fields = fields;
     head->ids = ids;
-    head->capacity = capacity;
+    head->capacity = (uint16_t)capacity;
 }
 
 void head_append(struct head *head, weir_string name, weir_string value)

@@ -35,10 +35,10 @@ struct head {
     weir_head view; /* what protocols and filters see; fields and count kept in step */
     weir_field *fields;
     uint8_t *ids; /* enum field_id, one per field */
-    uint32_t count, capacity;
+    uint16_t count, capacity;
+    uint32_t added; /* bytes that filters put there */
     struct arena *arena;
     struct head *next; /* interim heads waiting */
-    uint32_t added;    /* bytes that filters put there */
 };
 
 enum field_id field_intern(weir_string name);

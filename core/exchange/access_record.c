@@ -39,7 +39,7 @@ static enum access_by answered_by(const struct exchange *x)
         return ACCESS_BY_NOBODY;
     if (x->progress != PROGRESS_ANSWERED)
         return ACCESS_BY_SERVER;
-    return x->cause == WEIR_OK && x->filters.replier ? ACCESS_BY_FILTER : ACCESS_BY_WEIR;
+    return x->cause == WEIR_OK && x->filters.record->replier ? ACCESS_BY_FILTER : ACCESS_BY_WEIR;
 }
 
 /* 0 means that it did not happen. */
@@ -78,7 +78,7 @@ static void write_record(struct exchange *x)
         .why = notes->cause,
     };
     if (record.by == ACCESS_BY_FILTER)
-        record.filter = string_of(x->filters.replier->use->filter->name);
+        record.filter = string_of(x->filters.record->replier->use->filter->name);
     access_lines_add(x->worker->access_lines, x->snapshot->access_log.compiled, &record);
 }
 

@@ -106,7 +106,7 @@ weir_answer authentication_run(struct exchange *x)
     if (x->request->view.kind == WEIR_AUTHENTICATION)
         credentials = of_protocol(x->request);
     int index = head_find(x->request, FIELD_PROXY_AUTHORIZATION, 0);
-    if (index >= 0 && !x->filters.runs[WEIR_REQUEST_DIRECTION].waiting)
+    if (index >= 0 && !x->filters.record->runs[WEIR_REQUEST_DIRECTION].waiting)
         read_field(&x->arena, x->request->fields[index].value, &credentials);
     return filters_run(x, HOOK_AUTHENTICATE, WEIR_REQUEST_DIRECTION, &credentials);
 }

@@ -48,7 +48,7 @@ static struct deadline earlier(struct deadline a, struct deadline b)
 struct deadline deadline_of(const struct exchange *x)
 {
     const struct timeouts *timeouts = &x->snapshot->timeouts;
-    if (x->filters.pauses)
+    if (x->filters.record->pauses)
         return (struct deadline){filters_deadline(x), WEIR_FILTER_TIMEOUT};
     if (x->tunnel || x->event_stream)
         return after(x, timeouts->tunnel_idle, WEIR_IDLE_TIMEOUT);

@@ -51,10 +51,8 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     x->worker = worker;
     x->use = snapshot_take(terms->use);
     x->snapshot = x->use->snapshot;
-    x->filters.chains[0] = terms->chain;
-    x->filters.chains[1] = &filter_chain_empty;
+    filters_init(&x->filters, terms->chain);
     x->start_us = loop_now_us(worker->loop);
-    x->begun_ms = loop_now_ms(worker->loop);
     mark_init(&x->mark, exchange_step);
     mark_init(&x->dead, exchange_free);
     channel_init(&x->client, worker->turn, &x->mark, &x->arena);
@@ -110,8 +108,8 @@ static void make_way_for_answer(struct exchange *x)
     stages_clear(&x->request_flow);
     stages_clear(&x->response_flow);
     x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
-    x->filters.runs[WEIR_RESPONSE_DIRECTION].waiting = false;
-    x->filters.runs[WEIR_RESPONSE_DIRECTION].collecting = false;
+    x->filters.record->runs[WEIR_RESPONSE_DIRECTION].waiting = false;
+    x->filters.record->runs[WEIR_RESPONSE_DIRECTION].collecting = false;
     x->response = NULL;
     x->progress = PROGRESS_ANSWERED;
 }
@@ -132,18 +130,19 @@ static void answer_failure(struct exchange *x, weir_result cause)
 
 static void answer_with_reply(struct exchange *x)
 {
-    struct head *reply = x->reply;
-    weir_slice body = x->reply_body;
+    struct head *reply = x->filters.record->reply;
+    weir_slice body = x->filters.record->reply_body;
     make_way_for_answer(x);
-    x->reply = NULL;
-    x->filters.answer_waits = x->reply_continues;
-    reply_with(&x->server, reply, &body, x->reply_continues);
+    x->filters.record->reply = NULL;
+    x->filters.record->answer_waits = x->filters.record->reply_continues;
+    reply_with(&x->server, reply, &body, x->filters.record->reply_continues);
 }
 
 /* A filter settled the exchange instead of continuing. */
 static void answer_for_filter(struct exchange *x, weir_answer answer)
 {
-    weir_result refusal = x->filters.refusal != WEIR_OK ? x->filters.refusal : WEIR_DENIED;
+    weir_result refusal =
+        x->filters.record->refusal != WEIR_OK ? x->filters.record->refusal : WEIR_DENIED;
     if (answer == WEIR_DENY)
         answer_failure(x, refusal);
     else if (answer != WEIR_DONE)
@@ -197,8 +196,8 @@ static bool answered_here(struct exchange *x)
 static weir_result pick_target(struct exchange *x)
 {
     uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
-    weir_string wanted = x->retarget;
-    x->retarget.length = 0;
+    weir_string wanted = x->filters.record->retarget;
+    x->filters.record->retarget.length = 0;
     if (wanted.length)
         return route_named(x->snapshot, &x->request->view, wanted, turn, &x->target);
     return route_pick(x->snapshot, &x->request->view, turn, &x->target);
@@ -214,7 +213,7 @@ static weir_result choose_target(struct exchange *x)
 /* A filter may have changed where it goes. */
 static bool follow_retarget(struct exchange *x)
 {
-    weir_result rc = x->retarget.length ? pick_target(x) : WEIR_OK;
+    weir_result rc = x->filters.record->retarget.length ? pick_target(x) : WEIR_OK;
     if (rc != WEIR_OK)
         answer_failure(x, rc);
     return rc == WEIR_OK;
@@ -382,16 +381,16 @@ static weir_result judge_address(struct mark *mark, const struct address *addres
 {
     struct exchange *x = CONTAINER(mark, struct exchange, mark);
     char text[ADDRESS_TEXT_BYTES];
-    if (!filters_count(&x->filters, HOOK_ADDRESS) || x->filters.refusal != WEIR_OK)
-        return x->filters.refusal;
+    if (!filters_count(&x->filters, HOOK_ADDRESS) || x->filters.record->refusal != WEIR_OK)
+        return x->filters.record->refusal;
     struct address to = address_destination(address);
     weir_address about = {.size = sizeof about,
                           .port = address_port(&to),
                           .text = string_of(address_format_host(&to, text))};
     weir_answer answer = filters_ask(x, HOOK_ADDRESS, &about);
     if (answer == WEIR_FAIL)
-        x->filters.refusal = WEIR_INTERNAL;
-    return answer == WEIR_DENY ? WEIR_DENIED : x->filters.refusal;
+        x->filters.record->refusal = WEIR_INTERNAL;
+    return answer == WEIR_DENY ? WEIR_DENIED : x->filters.record->refusal;
 }
 
 static void step_acquiring(struct exchange *x)
@@ -429,7 +428,7 @@ static void step_connected(struct exchange *x)
     if (!goes_on(x, run_hook(x, HOOK_UPSTREAM, WEIR_REQUEST_DIRECTION)))
         return;
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
-    if (!x->retarget.length)
+    if (!x->filters.record->retarget.length)
         send_request_head(x);
     else if (x->attempt.number < ATTEMPTS_MOST)
         repeat_attempt(x, WEIR_OK);
@@ -524,11 +523,11 @@ static void pass_interim(struct exchange *x)
         say_continue(x);
     while (x->server.interim && !x->finished) {
         struct head *interim = x->server.interim;
-        x->interim = interim;
+        x->filters.record->interim = interim;
         hop_response(interim, string_of(x->snapshot->via_name));
         ask_hook(x, HOOK_INTERIM, &interim->view.status);
         x->server.interim = interim->next;
-        x->interim = NULL;
+        x->filters.record->interim = NULL;
         channel_interim(&x->client, interim);
     }
 }
@@ -695,9 +694,9 @@ static void step_news(struct exchange *x)
 {
     if (!x->opened)
         step_new(x);
-    if (x->filters.owner && !x->finished)
+    if (x->filters.record->owner && !x->finished)
         goes_on(x, filters_deliver_events(x));
-    if (x->filters.answer_waits && !x->server.owed && !x->finished)
+    if (x->filters.record->answer_waits && !x->server.owed && !x->finished)
         goes_on(x, filters_tell_replier(x));
     if (x->finished)
         return;
@@ -795,7 +794,7 @@ static void exchange_free(struct mark *mark)
     struct worker *worker = x->worker;
     turn_unmark(worker->turn, TURN_EXCHANGES, &x->mark);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, -1);
-    buffer_release(x->reply_body.owner);
+    buffer_release(x->filters.record->reply_body.owner);
     snapshot_drop(x->use);
     arena_deinit(&x->arena);
     block_free(x);

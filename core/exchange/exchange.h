@@ -44,17 +44,12 @@ struct exchange {
     weir_result timed_out; /* a deadline has passed; WEIR_OK: none has */
     bool finished;         /* nothing more to do; freed at the end of the turn */
     struct head *request, *response;
-    struct head *interim; /* while filters see it */
     struct target target;
     struct attempt attempt;
     struct wheel_entry deadline;
     uint64_t number; /* of those of its worker */
-    uint64_t active_ms, begun_ms, start_us;
+    uint64_t active_ms, start_us;
     uint64_t blocked_since_ms, blocked_ms; /* the client could not send on: 0, it can; in all */
-    struct head *reply;                    /* a filter's answer that is to be given; NULL: none */
-    weir_slice reply_body;
-    bool reply_continues;         /* more of its body comes */
-    weir_string retarget;         /* where a filter sends it; empty: nowhere else */
     weir_result cause;            /* of the failure that weir answers; WEIR_OK: it answers none */
     struct exchange_notes *notes; /* for filters and the access log; NULL: nobody asks */
 };

@@ -67,8 +67,8 @@ static weir_string answered_by(const struct exchange *x)
         return nothing;
     if (x->progress != PROGRESS_ANSWERED)
         return WEIR_STRING("server");
-    return x->cause == WEIR_OK && x->filters.replier
-               ? string_of(x->filters.replier->use->filter->name)
+    return x->cause == WEIR_OK && x->filters.record->replier
+               ? string_of(x->filters.record->replier->use->filter->name)
                : WEIR_STRING("weir");
 }
 

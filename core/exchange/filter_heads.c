@@ -29,7 +29,7 @@ static struct head *head_at(const struct exchange *x, uint32_t which)
     case WEIR_RESPONSE_TRAILERS:
         return x->server.trailers;
     case WEIR_INTERIM_HEAD:
-        return x->interim;
+        return x->filters.record->interim;
     default:
         return NULL;
     }
@@ -71,7 +71,7 @@ static bool waits(const struct exchange *x, uint32_t which)
     case WEIR_RESPONSE_TRAILERS:
         return trailers_wait(x, x->response, &x->response_flow);
     default:
-        return x->interim != NULL;
+        return x->filters.record->interim != NULL;
     }
 }
 

@@ -39,7 +39,7 @@ static weir_result may_settle(const struct exchange *x)
 {
     if (x->finished)
         return WEIR_WRONG_PHASE;
-    return x->reply || x->aborted ? WEIR_ALREADY : WEIR_OK;
+    return x->filters.record->reply || x->aborted ? WEIR_ALREADY : WEIR_OK;
 }
 
 static bool good_fields(const weir_reply *reply)
@@ -86,10 +86,10 @@ static weir_result host_respond(weir_exchange *public, const weir_reply *reply)
         return WEIR_WRONG_PHASE;
     if (reply->status < 200 || reply->status > 599 || !good_fields(reply))
         return WEIR_INVALID;
-    buffer_release(x->reply_body.owner);
-    x->reply = head_of_reply(&x->arena, reply);
-    x->reply_body = own_body(reply->body);
-    x->reply_continues = reply->flags & WEIR_MORE_DATA;
+    buffer_release(x->filters.record->reply_body.owner);
+    x->filters.record->reply = head_of_reply(&x->arena, reply);
+    x->filters.record->reply_body = own_body(reply->body);
+    x->filters.record->reply_continues = reply->flags & WEIR_MORE_DATA;
     return WEIR_OK;
 }
 
@@ -108,7 +108,7 @@ static struct channel *own_answer(const struct filter_state *state, uint32_t dir
 {
     struct exchange *x = state->exchange;
     bool own = direction == WEIR_RESPONSE_DIRECTION && x->progress == PROGRESS_ANSWERED &&
-               x->filters.replier == state && x->cause == WEIR_OK && !x->finished;
+               x->filters.record->replier == state && x->cause == WEIR_OK && !x->finished;
     return own && !x->server.incoming_ended ? &x->server : NULL;
 }
 
@@ -163,7 +163,7 @@ static size_t host_credit(weir_exchange *public, uint32_t direction)
     const struct channel *answer = own_answer(state, direction);
     struct stage *stage = stage_of(state, direction);
     if (answer) {
-        state->exchange->filters.answer_waits |= answer->owed != 0;
+        state->exchange->filters.record->answer_waits |= answer->owed != 0;
         return answer_credit(answer);
     }
     return stage ? stage_credit(stage) : 0;
@@ -235,7 +235,7 @@ static weir_result host_retarget(weir_exchange *public, weir_string target)
     weir_string copy = arena_copy(&x->arena, target);
     weir_result rc = route_named(x->snapshot, &x->request->view, copy, 0, &found);
     if (rc == WEIR_OK)
-        x->retarget = copy;
+        x->filters.record->retarget = copy;
     return rc;
 }
 

@@ -135,8 +135,25 @@ static void *new_state(struct exchange *x, uint32_t size)
     return memset(aligned, 0, size);
 }
 
+/* Nothing is ever written there but what it holds. */
+static _Thread_local struct filter_record no_record;
+
+void filters_init(struct filters *filters, const struct filter_chain *chain)
+{
+    *filters = (struct filters){{chain, &filter_chain_empty}, &no_record};
+}
+
+static void make_record(struct exchange *x)
+{
+    if (x->filters.record != &no_record)
+        return;
+    x->filters.record = arena_allocate(&x->arena, sizeof *x->filters.record);
+    *x->filters.record = (struct filter_record){0};
+}
+
 static void make_states(struct exchange *x, uint32_t part)
 {
+    make_record(x);
     const struct filter_chain *chain = x->filters.chains[part];
     void *const *worker_states = x->use->worker_states;
     struct filter_state *states = arena_allocate(&x->arena, chain->count * sizeof *states);
@@ -151,7 +168,7 @@ static void make_states(struct exchange *x, uint32_t part)
             .number = (uint8_t)(i + (part ? x->filters.chains[0]->count : 0)),
         };
     }
-    x->filters.states[part] = states;
+    x->filters.record->states[part] = states;
 }
 
 struct filter_state *filters_nth(struct exchange *x, enum filter_hook hook, uint32_t n,
@@ -162,7 +179,7 @@ struct filter_state *filters_nth(struct exchange *x, enum filter_hook hook, uint
     if (direction == WEIR_RESPONSE_DIRECTION)
         n = first + filters->chains[1]->counts[hook] - 1 - n;
     uint32_t part = n >= first;
-    return &filters->states[part][filters->chains[part]->lists[hook][part ? n - first : n]];
+    return &filters->record->states[part][filters->chains[part]->lists[hook][part ? n - first : n]];
 }
 
 /* --- one hook of one filter */
@@ -248,7 +265,7 @@ weir_answer filters_fault(struct filter_state *state, enum filter_hook hook, con
 {
     report(state, hook, what);
     bool skips = state->use->skip_on_fault && !owes_any(state);
-    state->exchange->reply = NULL;
+    state->exchange->filters.record->reply = NULL;
     state->exchange->aborted = false;
     leave(state);
     return skips ? WEIR_CONTINUE : WEIR_FAIL;
@@ -263,7 +280,7 @@ static bool is_legal(enum filter_hook hook, weir_answer answer)
 static weir_answer judge(struct filter_state *state, enum filter_hook hook, weir_answer answer)
 {
     struct exchange *x = state->exchange;
-    bool settled = x->reply || x->aborted;
+    bool settled = x->filters.record->reply || x->aborted;
     if (answer == WEIR_FAIL)
         return filters_fault(state, hook, "it said so");
     if (!is_legal(hook, answer))
@@ -275,7 +292,7 @@ static weir_answer judge(struct filter_state *state, enum filter_hook hook, weir
                              settled ? "it responded and did not answer WEIR_DONE"
                                      : "it answered WEIR_DONE without a response");
     if (answer == WEIR_DONE)
-        x->filters.replier = state;
+        x->filters.record->replier = state;
     if (answer != WEIR_DETACH)
         return answer;
     if (owes_any(state))
@@ -291,7 +308,7 @@ weir_answer filters_call(struct filter_state *state, enum filter_hook hook, cons
     struct breadcrumb before = breadcrumb_leave(state->use->plugin, hooks[hook].name, x->number);
     weir_answer answer = call(state, hook, argument);
     breadcrumb_restore(before);
-    if (answer == WEIR_CONTINUE && !state->faulty && !x->reply && !x->aborted)
+    if (answer == WEIR_CONTINUE && !state->faulty && !x->filters.record->reply && !x->aborted)
         return WEIR_CONTINUE;
     return judge(state, hook, answer);
 }
@@ -337,7 +354,7 @@ weir_answer filters_open(struct exchange *x, uint32_t part)
     if (chain->count)
         make_states(x, part);
     for (uint32_t i = 0; i < chain->counts[HOOK_OPEN]; i++) {
-        struct filter_state *state = &x->filters.states[part][chain->lists[HOOK_OPEN][i]];
+        struct filter_state *state = &x->filters.record->states[part][chain->lists[HOOK_OPEN][i]];
         weir_answer answer = filters_call(state, HOOK_OPEN, NULL);
         if (first == WEIR_CONTINUE)
             first = answer;
@@ -348,7 +365,7 @@ weir_answer filters_open(struct exchange *x, uint32_t part)
 /* A body that a filter wants whole: the head waits. */
 static weir_answer collect(struct exchange *x, uint32_t direction, struct filter_state *state)
 {
-    struct filter_run *run = &x->filters.runs[direction];
+    struct filter_run *run = &x->filters.record->runs[direction];
     if (!stages_collect(x, direction, state))
         return filters_fault(state, HOOK_BODY_FULL, "it has no body_full to buffer for");
     run->collecting = true;
@@ -360,7 +377,7 @@ static weir_answer collect(struct exchange *x, uint32_t direction, struct filter
 /* What the filter waited for may have come. WEIR_CONTINUE: it goes on. */
 static weir_answer look_again(struct exchange *x, uint32_t direction, struct filter_state *state)
 {
-    struct filter_run *run = &x->filters.runs[direction];
+    struct filter_run *run = &x->filters.record->runs[direction];
     if (state->paused & (1u << direction))
         return WEIR_PAUSE;
     if (!run->collecting || state->detached)
@@ -381,11 +398,11 @@ static bool is_settled(const struct exchange *x, enum filter_hook hook)
 static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t direction,
                            struct filter_state *state, const void *argument)
 {
-    struct filter_run *run = &x->filters.runs[direction];
+    struct filter_run *run = &x->filters.record->runs[direction];
     weir_answer answer;
     if (run->waiting)
         answer = look_again(x, direction, state);
-    else if (state->detached || state == x->filters.replier)
+    else if (state->detached || state == x->filters.record->replier)
         return WEIR_CONTINUE;
     else
         answer = filters_call(state, hook, argument);
@@ -401,7 +418,7 @@ static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t d
 weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t direction,
                         const void *argument)
 {
-    struct filter_run *run = &x->filters.runs[direction];
+    struct filter_run *run = &x->filters.record->runs[direction];
     uint32_t count = filters_count(&x->filters, hook);
     TRACE();
     while (run->next < count && !is_settled(x, hook)) {
@@ -418,14 +435,14 @@ weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t dire
 
 void filters_rewind(struct exchange *x, uint32_t direction)
 {
-    x->filters.runs[direction] = (struct filter_run){0};
+    x->filters.record->runs[direction] = (struct filter_run){0};
 }
 
 void filters_begin(struct exchange *x, enum filter_hook hook, bool of_route)
 {
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     if (of_route)
-        x->filters.runs[WEIR_REQUEST_DIRECTION].next = x->filters.chains[0]->counts[hook];
+        x->filters.record->runs[WEIR_REQUEST_DIRECTION].next = x->filters.chains[0]->counts[hook];
 }
 
 static uint32_t direction_of(enum filter_hook hook)
@@ -451,7 +468,8 @@ weir_answer filters_ask(struct exchange *x, enum filter_hook hook, const void *a
 
 static uint32_t since_begin_ms(const struct exchange *x)
 {
-    return (uint32_t)(loop_now_ms(x->worker->loop) - x->begun_ms);
+    uint64_t now_ms = loop_now_ms(x->worker->loop), begun_ms = x->start_us / 1000;
+    return now_ms > begun_ms ? (uint32_t)(now_ms - begun_ms) : 0;
 }
 
 void filters_pause(struct filter_state *state, uint32_t direction)
@@ -461,7 +479,7 @@ void filters_pause(struct filter_state *state, uint32_t direction)
         return;
     if (!limit)
         limit = state->use->pause_limit_ms ? state->use->pause_limit_ms : PAUSE_STANDARD_MS;
-    state->exchange->filters.pauses++;
+    state->exchange->filters.record->pauses++;
     state->paused |= (uint8_t)(1u << direction);
     filters_limit_pause(state, direction, limit);
 }
@@ -481,14 +499,15 @@ void filters_unpause(struct filter_state *state, uint32_t direction)
         return;
     state->paused &= (uint8_t) ~(1u << direction);
     state->pause_ms[direction] = 0;
-    state->exchange->filters.pauses--;
+    state->exchange->filters.record->pauses--;
 }
 
 static struct filter_state *state_at(const struct exchange *x, uint32_t number)
 {
     const struct filters *filters = &x->filters;
     uint32_t first = filters->chains[0]->count;
-    return number < first ? &filters->states[0][number] : &filters->states[1][number - first];
+    return number < first ? &filters->record->states[0][number]
+                          : &filters->record->states[1][number - first];
 }
 
 static uint32_t count_states(const struct exchange *x)
@@ -499,13 +518,13 @@ static uint32_t count_states(const struct exchange *x)
 uint64_t filters_deadline(const struct exchange *x)
 {
     uint32_t least = UINT32_MAX;
-    for (uint32_t i = 0; x->filters.pauses && i < count_states(x); i++)
+    for (uint32_t i = 0; x->filters.record->pauses && i < count_states(x); i++)
         for (uint32_t direction = 0; direction < 2; direction++) {
             const struct filter_state *state = state_at(x, i);
             if ((state->paused & (1u << direction)) && state->pause_ms[direction] < least)
                 least = state->pause_ms[direction];
         }
-    return least == UINT32_MAX ? UINT64_MAX : x->begun_ms + least;
+    return least == UINT32_MAX ? UINT64_MAX : x->start_us / 1000 + least;
 }
 
 static weir_answer pause_over(struct filter_state *state, uint32_t direction)
@@ -549,21 +568,21 @@ static void on_event(struct owner *owner)
 weir_reference filters_reference(struct filter_state *state)
 {
     struct exchange *x = state->exchange;
-    if (!x->filters.owner) {
+    if (!x->filters.record->owner) {
         struct filter_owner *own = arena_allocate(&x->arena, sizeof *own);
         own->exchange = x;
         owner_init(&own->owner, x->worker, x->use, on_event);
-        x->filters.owner = &own->owner;
+        x->filters.record->owner = &own->owner;
     }
-    return owner_reference(x->filters.owner, state->number);
+    return owner_reference(x->filters.record->owner, state->number);
 }
 
 weir_answer filters_tell_replier(struct exchange *x)
 {
     weir_event event = {
         .size = sizeof event, .kind = WEIR_EVENT_CREDIT, .direction = WEIR_RESPONSE_DIRECTION};
-    struct filter_state *state = x->filters.replier;
-    x->filters.answer_waits = false;
+    struct filter_state *state = x->filters.record->replier;
+    x->filters.record->answer_waits = false;
     if (!state->use->filter->event || state->detached)
         return WEIR_CONTINUE;
     return filters_call(state, HOOK_EVENT, &event);
@@ -573,7 +592,7 @@ weir_answer filters_deliver_events(struct exchange *x)
 {
     weir_answer answer = WEIR_CONTINUE;
     struct task *task;
-    while (answer == WEIR_CONTINUE && (task = owner_next_event(x->filters.owner))) {
+    while (answer == WEIR_CONTINUE && (task = owner_next_event(x->filters.record->owner))) {
         struct filter_state *state = state_at(x, task->tag);
         if (state->use->filter->event && !state->detached)
             answer = filters_call(state, HOOK_EVENT, &task->event);
@@ -587,8 +606,8 @@ weir_answer filters_deliver_events(struct exchange *x)
 static void close_part(struct exchange *x, uint32_t part)
 {
     const struct filter_chain *chain = x->filters.chains[part];
-    for (uint32_t i = chain->count; x->filters.states[part] && i-- > 0;) {
-        struct filter_state *state = &x->filters.states[part][i];
+    for (uint32_t i = chain->count; x->filters.record->states[part] && i-- > 0;) {
+        struct filter_state *state = &x->filters.record->states[part][i];
         if (state->use->filter->close)
             filters_call(state, HOOK_CLOSE, NULL);
     }
@@ -596,8 +615,8 @@ static void close_part(struct exchange *x, uint32_t part)
 
 void filters_close(struct exchange *x)
 {
-    if (x->filters.owner)
-        owner_end(x->filters.owner);
+    if (x->filters.record->owner)
+        owner_end(x->filters.record->owner);
     close_part(x, 1);
     close_part(x, 0);
 }

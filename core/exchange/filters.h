@@ -12,6 +12,7 @@
 
 struct address;
 struct exchange;
+struct head;
 struct owner; /* core/io/owner.h */
 struct snapshot_use;
 
@@ -77,17 +78,31 @@ struct filter_run {
     bool collecting; /* ... a body */
 };
 
-/* The filters of an exchange: those of its listener, and of its route. */
+/* What an exchange has of its filters, and what they did. */
+struct filter_record {
+    struct filter_state *states[2]; /* by chain */
+    struct filter_run runs[2];      /* by direction */
+    uint8_t pauses;                 /* how many there are */
+    bool answer_waits;              /* the replier wants to know when it has credit again */
+    bool reply_continues;           /* more of the reply's body comes */
+    weir_result refusal;            /* why, when it is not WEIR_DENIED */
+    struct filter_state *replier;   /* whose answer the client gets; NULL: not a filter's */
+    struct owner *owner;            /* of what they wait for; NULL: none has asked for its name */
+    struct head *reply;             /* an answer that is to be given; NULL: none */
+    weir_slice reply_body;
+    weir_string retarget; /* where the exchange is sent; empty: nowhere else */
+    struct head *interim; /* while they see it */
+};
+
+/* The filters of an exchange: those of its listener, and of its route. Most have none: their record
+ * is one that stays empty, of the thread. */
 struct filters {
     const struct filter_chain *chains[2];
-    struct filter_state *states[2];
-    struct filter_run runs[2];    /* by direction */
-    uint8_t pauses;               /* how many there are */
-    struct filter_state *replier; /* whose answer the client gets; NULL: not a filter's */
-    bool answer_waits;            /* the replier wants to know when it has credit again */
-    weir_result refusal;          /* why, when it is not WEIR_DENIED */
-    struct owner *owner;          /* of what they wait for; NULL: none has asked for its name */
+    struct filter_record *record;
 };
+
+/* Of an exchange that begins. */
+void filters_init(struct filters *filters, const struct filter_chain *chain);
 
 /* What a client's address is judged by, at accept. */
 bool filters_accept(const struct filter_chain *chain, const struct snapshot_use *use,

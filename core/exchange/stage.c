@@ -33,7 +33,7 @@ static bool comes_before(const struct filter_state *a, const struct filter_state
 
 static bool takes_part(const struct exchange *x, const struct filter_state *state)
 {
-    return !state->detached && state != x->filters.replier;
+    return !state->detached && state != x->filters.record->replier;
 }
 
 void stages_extend(struct exchange *x, uint32_t direction, enum filter_hook hook,
@@ -279,7 +279,7 @@ static void step_collects(struct flow *flow, struct stage *stage, bool *moved)
 static weir_answer too_large(struct exchange *x, uint32_t direction)
 {
     bool request = direction == WEIR_REQUEST_DIRECTION;
-    x->filters.refusal = request ? WEIR_BODY_TOO_LARGE : WEIR_BUFFER_FULL;
+    x->filters.record->refusal = request ? WEIR_BODY_TOO_LARGE : WEIR_BUFFER_FULL;
     return WEIR_DENY;
 }
 

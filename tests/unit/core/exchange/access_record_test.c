@@ -72,6 +72,7 @@ static struct worker worker;
 static struct connection client, server;
 static struct carrier client_carrier, server_carrier;
 static struct exchange exchange;
+static struct filter_record record_of_filters;
 static struct filter_chain chain;
 static struct head request, response;
 static const weir_filter filter = {.size = sizeof filter, .name = "auth"};
@@ -88,6 +89,8 @@ static struct address address(const char *text)
 static int set_up(void **state)
 {
     memset(&exchange, 0, sizeof exchange);
+    memset(&record_of_filters, 0, sizeof record_of_filters);
+    exchange.filters.record = &record_of_filters;
     memset(&worker, 0, sizeof worker);
     snapshot = (struct snapshot){
         .access_log = {.on = true, .sample = 5, .compiled = (const void *)&wanted}};
@@ -292,7 +295,7 @@ static void weir_or_a_filter_answers(void **state)
     access_end(&exchange, WEIR_OK);
     assert_int_equal(record.by, ACCESS_BY_WEIR);
     assert_false(failed);
-    exchange.filters.replier = &replier;
+    exchange.filters.record->replier = &replier;
     access_end(&exchange, WEIR_OK);
     assert_int_equal(record.by, ACCESS_BY_FILTER);
     text_is(record.filter, "auth");

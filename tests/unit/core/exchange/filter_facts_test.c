@@ -53,6 +53,7 @@ static struct connection_terms terms;
 static struct filter_chain chain;
 static const struct filter_chain no_chain;
 static struct exchange exchange;
+static struct filter_record record_of_filters;
 static struct filter_state filter;
 static struct head request, response;
 static const weir_filter other = {.size = sizeof other, .name = "auth"};
@@ -77,6 +78,8 @@ static struct address address(const char *text)
 static int set_up(void **state)
 {
     memset(&exchange, 0, sizeof exchange);
+    memset(&record_of_filters, 0, sizeof record_of_filters);
+    exchange.filters.record = &record_of_filters;
     memset(&worker, 0, sizeof worker);
     snapshot = (struct snapshot){0};
     worker.index = 2;
@@ -203,7 +206,7 @@ static void who_answered_and_why(void **state)
     text_is(WEIR_ANSWERED_BY, "weir");
     text_is(WEIR_CAUSE, "dns_error");
     exchange.cause = WEIR_OK;
-    exchange.filters.replier = &replier;
+    exchange.filters.record->replier = &replier;
     text_is(WEIR_ANSWERED_BY, "auth");
     text_is(WEIR_CAUSE, "");
 }

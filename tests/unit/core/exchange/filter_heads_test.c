@@ -16,6 +16,7 @@
 
 static _Alignas(8) uint8_t first_block[1024];
 static struct exchange exchange;
+static struct filter_record record_of_filters;
 static struct filter_state filter;
 static weir_exchange *const public = &filter.public;
 
@@ -57,6 +58,8 @@ static struct head *response_of(const char *fields)
 static int set_up(void **state)
 {
     memset(&exchange, 0, sizeof exchange);
+    memset(&record_of_filters, 0, sizeof record_of_filters);
+    exchange.filters.record = &record_of_filters;
     arena_init(&exchange.arena, first_block, sizeof first_block);
     channel_init(&exchange.client, NULL, &exchange.mark, &exchange.arena);
     channel_init(&exchange.server, NULL, &exchange.mark, &exchange.arena);
@@ -379,7 +382,7 @@ static void a_head_that_is_not_there_yet(void **state)
 
 static void interim_heads_while_they_are_shown(void **state)
 {
-    struct head *head = exchange.interim = head_new(&exchange.arena);
+    struct head *head = exchange.filters.record->interim = head_new(&exchange.arena);
     assert_int_equal(add(WEIR_INTERIM_HEAD, "Link", "</a>"), WEIR_OK);
     assert_int_equal(set(WEIR_INTERIM_HEAD, "Link", "</b>"), WEIR_OK);
     field_is(WEIR_INTERIM_HEAD, "link", 0, "</b>");

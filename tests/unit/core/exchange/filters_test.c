@@ -28,7 +28,7 @@ static uint32_t respond_status; /* respond() with it before answering; 0: not */
 static weir_result respond(uint32_t status)
 {
     weir_reply reply = {.size = sizeof reply, .status = status};
-    return exchange_filter_host.respond(&exchange.filters.states[0][0].public, &reply);
+    return exchange_filter_host.respond(&exchange.filters.record->states[0][0].public, &reply);
 }
 
 static weir_answer visit(char filter, char hook, weir_exchange *public)
@@ -110,8 +110,7 @@ static int set_up(void **state)
     memset(&worker, 0, sizeof worker);
     exchange.worker = &worker;
     exchange.use = &use_of_snapshot;
-    exchange.filters.chains[0] = &chain;
-    exchange.filters.chains[1] = &filter_chain_empty;
+    filters_init(&exchange.filters, &chain);
     visits[0] = 0;
     answering = NULL;
     answer = WEIR_CONTINUE;
@@ -231,7 +230,7 @@ static void an_answer_ends_the_run(void **state)
     answer = WEIR_DONE;
     respond_status = 403;
     run(HOOK_REQUEST, WEIR_DONE, "aq bq ");
-    assert_int_equal(exchange.reply->view.status, 403);
+    assert_int_equal(exchange.filters.record->reply->view.status, 403);
 }
 
 static void each_filter_is_opened_and_closed(void **state)
@@ -250,7 +249,7 @@ static void the_first_answer_of_open_counts(void **state)
     answer = WEIR_DONE;
     respond_status = 403;
     opened(WEIR_DONE, "ao bo co ");
-    assert_ptr_equal(exchange.filters.replier->use->filter, &b);
+    assert_ptr_equal(exchange.filters.record->replier->use->filter, &b);
 }
 
 static void what_was_not_opened_is_not_closed(void **state)
@@ -268,7 +267,7 @@ static void a_failure_ends_the_run(void **state)
         answering = "bs";
         answer = failures[i];
         run(HOOK_RESPONSE, WEIR_FAIL, "cs bs ");
-        assert_null(exchange.reply);
+        assert_null(exchange.filters.record->reply);
     }
 }
 
@@ -290,15 +289,15 @@ static void respond_takes_one_final_answer(void **state)
     exchange.response_sent = true;
     assert_int_equal(respond(200), WEIR_WRONG_PHASE);
     exchange.response_sent = false;
-    assert_null(exchange.reply);
+    assert_null(exchange.filters.record->reply);
     assert_int_equal(respond(200), WEIR_OK);
     assert_int_equal(respond(599), WEIR_ALREADY);
-    assert_int_equal(exchange.reply->view.status, 200);
+    assert_int_equal(exchange.filters.record->reply->view.status, 200);
     tear_down(state);
     set_up(state);
     make_states();
     assert_int_equal(respond(599), WEIR_OK);
-    assert_int_equal(exchange.reply->view.status, 599);
+    assert_int_equal(exchange.filters.record->reply->view.status, 599);
 }
 
 /* Of the filter's strings there are copies, of its body's buffer a reference. */
@@ -315,16 +314,19 @@ static void what_a_filter_gives_outlives_the_hook(void **state)
                         .body = {buffer->bytes, 4, buffer}};
     build(&a, NULL, NULL);
     make_states();
-    assert_int_equal(exchange_filter_host.respond(&exchange.filters.states[0][0].public, &reply),
-                     WEIR_OK);
+    assert_int_equal(
+        exchange_filter_host.respond(&exchange.filters.record->states[0][0].public, &reply),
+        WEIR_OK);
     memset(name, 'x', sizeof name);
     memset(value, 'x', sizeof value);
-    assert_int_equal(exchange.reply->count, 2);
-    assert_true(string_equal(exchange.reply->fields[1].name, WEIR_STRING("Content-Type")));
-    assert_true(string_equal(exchange.reply->fields[1].value, WEIR_STRING("text/html")));
+    assert_int_equal(exchange.filters.record->reply->count, 2);
+    assert_true(
+        string_equal(exchange.filters.record->reply->fields[1].name, WEIR_STRING("Content-Type")));
+    assert_true(
+        string_equal(exchange.filters.record->reply->fields[1].value, WEIR_STRING("text/html")));
     assert_int_equal(buffer->references, 2);
-    assert_ptr_equal(exchange.reply_body.bytes, buffer->bytes);
-    buffer_release(exchange.reply_body.owner);
+    assert_ptr_equal(exchange.filters.record->reply_body.bytes, buffer->bytes);
+    buffer_release(exchange.filters.record->reply_body.owner);
     buffer_release(buffer);
 }
 
@@ -332,7 +334,7 @@ static void heads_as_they_are_now(void **state)
 {
     build(&a, NULL, NULL);
     make_states();
-    weir_exchange *public = &exchange.filters.states[0][0].public;
+    weir_exchange *public = &exchange.filters.record->states[0][0].public;
     exchange.request = head_new(&exchange.arena);
     assert_ptr_equal(exchange_filter_host.request_head(public), &exchange.request->view);
     assert_null(exchange_filter_host.response_head(public));
