@@ -678,7 +678,7 @@ static void step_flows(struct exchange *x)
     note_blocked(x, x->client.incoming.count != 0);
     if (moved)
         go_on_later(x);
-    if (x->filters.answer_waits && !x->server.owed)
+    if (x->filters.record->answer_waits && !x->server.owed)
         turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
     goes_on(x, answer);
 }
