@@ -123,7 +123,8 @@ enum {
     WEIR_FILTER_GUARDS = 1u,        /* decides who may use the proxy: a listener for everybody may
                                        have it instead of allow_clients */
     WEIR_FILTER_EDITS_REQUEST = 2u, /* request_body() may change its length, */
-    WEIR_FILTER_EDITS_RESPONSE = 4u /* response_body(): the host frames anew */
+    WEIR_FILTER_EDITS_RESPONSE = 4u /* response_body() or body_full(): the host frames anew, and
+                                       the answer to HEAD has no length */
 };
 
 typedef struct weir_filter {

@@ -564,6 +564,15 @@ static void prepare_tunnel(struct exchange *x)
     stages_extend(x, WEIR_RESPONSE_DIRECTION, HOOK_TUNNEL, NULL);
 }
 
+/* The answer to HEAD, or 304, tells of a body that the client would get changed. */
+static void forget_length(struct exchange *x)
+{
+    bool comes = has_body(&x->server) || x->response_flow.first;
+    if (x->response->view.content_length > 0 && !comes &&
+        filters_have(x, WEIR_FILTER_EDITS_RESPONSE))
+        exchange_set_length(x, WEIR_RESPONSE_DIRECTION, -1);
+}
+
 static void send_response_head(struct exchange *x)
 {
     bool tunnel = x->response->view.kind == WEIR_TUNNEL;
@@ -571,6 +580,8 @@ static void send_response_head(struct exchange *x)
         prepare_tunnel(x);
     else
         prepare_flow(x, WEIR_RESPONSE_DIRECTION, HOOK_RESPONSE_BODY, WEIR_FILTER_EDITS_RESPONSE);
+    if (!tunnel)
+        forget_length(x);
     bool end = !tunnel && relay_complete(&x->response_flow);
     x->response_sent = true;
     x->response_flow.ended = end;

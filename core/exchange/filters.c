@@ -515,6 +515,17 @@ static uint32_t count_states(const struct exchange *x)
     return x->filters.chains[0]->count + x->filters.chains[1]->count;
 }
 
+bool filters_have(const struct exchange *x, uint32_t flag)
+{
+    for (uint32_t i = 0; i < count_states(x); i++) {
+        const struct filter_state *state = state_at(x, i);
+        if (!state->detached && state != x->filters.record->replier &&
+            (state->use->filter->flags & flag))
+            return true;
+    }
+    return false;
+}
+
 uint64_t filters_deadline(const struct exchange *x)
 {
     uint32_t least = UINT32_MAX;

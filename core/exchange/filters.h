@@ -152,6 +152,9 @@ weir_reference filters_reference(struct filter_state *state);
 /* What has come for filters that waited goes to their event(). As filters_run(). */
 weir_answer filters_deliver_events(struct exchange *exchange);
 
+/* Whether one that still takes part has that flag. */
+bool filters_have(const struct exchange *exchange, uint32_t flag);
+
 /* Nothing if the exchange ended before filters_open(). */
 void filters_close(struct exchange *exchange);
 

@@ -91,7 +91,8 @@ def test_a_denied_address_is_not_reached(start, echo, authority):
     weir = start(["deny: { address: loopback }"])
     target = b"%s:%d" % (authority, echo.port)
     assert statuses(weir, get(target), connect(target)) in ([403, 403], [502, 502])
-    assert socks(weir, target) in (socks5.REPLIES["not allowed"], socks5.REPLIES["host unreachable"])
+    assert socks(weir, target) in (socks5.REPLIES["not allowed"],
+                                   socks5.REPLIES["host unreachable"])
     assert not echo.requests
 
 
@@ -136,7 +137,8 @@ def test_a_path_is_denied_however_it_is_spelt(start, echo, path, status):
 
 
 def test_upstreams_have_no_address(start, echo):
-    text = f"upstream: {{ app: {{ servers: [ {echo.authority.decode()} ] }} }}\nfixed_upstream: app\n"
+    text = (f"upstream: {{ app: {{ servers: [ {echo.authority.decode()} ] }} }}\n"
+            "fixed_upstream: app\n")
     request = b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"
     assert statuses(start(["deny: { address: loopback }"], text=text), request) == [200]
     assert statuses(start(["allow: { address: loopback }"], "deny", text=text), request) == [403]
