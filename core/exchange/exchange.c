@@ -161,6 +161,11 @@ static bool goes_on(struct exchange *x, weir_answer answer)
     return answer == WEIR_CONTINUE;
 }
 
+static inline bool has_filters(const struct exchange *x)
+{
+    return (x->filters.chains[0]->count | x->filters.chains[1]->count) != 0;
+}
+
 /* What costs nothing when no filter has the hook. */
 static inline weir_answer run_hook(struct exchange *x, enum filter_hook hook, uint32_t direction)
 {
@@ -270,7 +275,7 @@ static bool step_target(struct exchange *x)
         answer_failure(x, rc);
         return false;
     }
-    return goes_on(x, enter_route(x)) && goes_on(x, run_request_hooks(x));
+    return goes_on(x, enter_route(x)) && (!has_filters(x) || goes_on(x, run_request_hooks(x)));
 }
 
 /* No request: the filters say who the client is, and that is all. */
@@ -291,7 +296,7 @@ static void step_begun(struct exchange *x)
         answer_failure(x, x->request->view.error);
         return;
     }
-    if (!goes_on(x, run_request_hooks(x)))
+    if (has_filters(x) && !goes_on(x, run_request_hooks(x)))
         return;
     if ((!x->routed && !step_target(x)) || !follow_retarget(x))
         return;
@@ -309,7 +314,7 @@ static void prepare_flow(struct exchange *x, uint32_t direction, enum filter_hoo
                          uint32_t edits)
 {
     struct flow *flow = exchange_flow(x, direction);
-    if (!filters_count(&x->filters, hook) || !has_body(flow->source))
+    if (!has_body(flow->source))
         return;
     stages_extend(x, direction, hook, NULL);
     for (struct stage *stage = flow->first; stage; stage = stage->next)
@@ -345,7 +350,7 @@ static void step_routed(struct exchange *x)
         return;
     if (x->request->view.kind != WEIR_TUNNEL)
         hop_request(x->request, string_of(x->snapshot->via_name));
-    if (x->request->view.kind == WEIR_REQUEST)
+    if (x->request->view.kind == WEIR_REQUEST && has_filters(x))
         prepare_flow(x, WEIR_REQUEST_DIRECTION, HOOK_REQUEST_BODY, WEIR_FILTER_EDITS_REQUEST);
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     start_attempt(x);
@@ -578,7 +583,7 @@ static void send_response_head(struct exchange *x)
     bool tunnel = x->response->view.kind == WEIR_TUNNEL;
     if (tunnel)
         prepare_tunnel(x);
-    else
+    else if (has_filters(x))
         prepare_flow(x, WEIR_RESPONSE_DIRECTION, HOOK_RESPONSE_BODY, WEIR_FILTER_EDITS_RESPONSE);
     if (!tunnel)
         forget_length(x);
@@ -776,6 +781,14 @@ static void on_deadline(struct wheel_entry *entry)
 
 /* --- end */
 
+static void leave_filters(struct exchange *x)
+{
+    ask_hook(x, HOOK_LOG, NULL);
+    filters_close(x);
+    stages_clear(&x->request_flow);
+    stages_clear(&x->response_flow);
+}
+
 /* `why`: WEIR_OK when everything was passed on; else both legs are aborted honestly. */
 static void finish(struct exchange *x, weir_result why)
 {
@@ -791,10 +804,8 @@ static void finish(struct exchange *x, weir_result why)
         channel_close(&x->client);
     else
         channel_abort(&x->client, why);
-    ask_hook(x, HOOK_LOG, NULL);
-    filters_close(x);
-    stages_clear(&x->request_flow);
-    stages_clear(&x->response_flow);
+    if (has_filters(x))
+        leave_filters(x);
     wheel_clear(&x->deadline);
     turn_mark(x->worker->turn, TURN_DEAD, &x->dead);
 }
