@@ -7,6 +7,7 @@ import socks5
 from client import Client
 from message import Reader
 from origin import ok
+from test_auth_basic import basic, hashed
 
 
 @pytest.fixture
@@ -117,6 +118,27 @@ def test_a_kept_connection_of_somebody_else(start, echo):
     assert statuses(weir, request, source="127.0.0.2") == [403]
     assert statuses(weir, request) == [200]
     assert len(echo.requests) == 3
+
+
+def test_users(start_weir, tmp_path, echo):
+    """A kept connection of one user is of no use to another; SOCKS clients are users too."""
+    users = ", ".join(f"{name}: '{hashed('x')}'" for name in ("ann", "bob"))
+    weir = start_weir("-c", socks5.write_configuration(
+        tmp_path, text=f"filters:\n  - use: auth-basic\n    with: {{ users: {{ {users} }} }}\n"
+        "  - use: acl\n    with:\n      rules:\n        - allow: { user: ann }\n"
+        "        - deny: { user: '*', address: loopback }\n      otherwise: deny\n"))
+    ask = get(b"localhost:%d" % echo.port)[:-2]
+    requests = {name: ask + basic(name, "x") + b"\r\n" for name in ("ann", "bob")}
+    assert statuses(weir, ask + b"\r\n", requests["ann"], requests["bob"],
+                    requests["ann"]) == [407, 200, 403, 200]
+    for name, code in (("ann", "succeeded"), ("bob", "not allowed")):
+        with socks5.Socks5Client(weir.address) as client:
+            client.send(socks5.PASSWORD_OFFER)
+            assert client.reader.take(2) == b"\5\2"
+            client.send(b"\1\3" + name.encode() + b"\1x")
+            assert client.reader.take(2) == b"\1\0"
+            client.send(socks5.request(echo.authority))
+            assert client.reply().code == socks5.REPLIES[code]
 
 
 def test_rules_behind_those_with_addresses(start, echo):
