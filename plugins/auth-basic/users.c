@@ -42,24 +42,25 @@ size_t users_count(const struct users *users)
 
 /* --- what may be added */
 
-/* How hashes begin, and how many characters are behind their last $; or why they are refused. */
+/* How hashes begin, how many $ they have, and how many characters behind the last one; or why they
+ * are refused. */
 static const struct kind {
     const char *prefix;
-    size_t tail;
+    size_t tail, least, most;
     const char *refusal;
 } kinds[] = {
-    {"$2y$", BCRYPT_TAIL, NULL},
-    {"$2b$", BCRYPT_TAIL, NULL},
-    {"$2a$", BCRYPT_TAIL, NULL},
-    {"$y$", 43, NULL},
-    {"$gy$", 43, NULL},
-    {"$7$", 43, NULL},
-    {"$6$", 86, NULL},
-    {"$5$", 43, NULL},
-    {"$apr1$", 0, "has an MD5 hash ($apr1$), which is guessed too easily" REMEDY},
-    {"$1$", 0, "has an MD5 hash ($1$), which is guessed too easily" REMEDY},
-    {"{SHA}", 0, "has a {SHA} hash, which is guessed too easily" REMEDY},
-    {"{SSHA}", 0, "has an {SSHA} hash, which is guessed too easily" REMEDY},
+    {"$2y$", BCRYPT_TAIL, 3, 3, NULL}, /* cost, then salt and hash in one */
+    {"$2b$", BCRYPT_TAIL, 3, 3, NULL},
+    {"$2a$", BCRYPT_TAIL, 3, 3, NULL},
+    {"$y$", 43, 4, 4, NULL}, /* cost, salt, hash */
+    {"$gy$", 43, 4, 4, NULL},
+    {"$7$", 43, 3, 3, NULL}, /* cost and salt in one, hash */
+    {"$6$", 86, 3, 4, NULL}, /* rounds perhaps, salt, hash */
+    {"$5$", 43, 3, 4, NULL},
+    {.prefix = "$apr1$", .refusal = "has an MD5 hash ($apr1$), which is guessed too easily" REMEDY},
+    {.prefix = "$1$", .refusal = "has an MD5 hash ($1$), which is guessed too easily" REMEDY},
+    {.prefix = "{SHA}", .refusal = "has a {SHA} hash, which is guessed too easily" REMEDY},
+    {.prefix = "{SSHA}", .refusal = "has an {SSHA} hash, which is guessed too easily" REMEDY},
 };
 
 static const char unknown[] = "has plain text or a hash that weir does not know" REMEDY;
@@ -81,17 +82,25 @@ static bool is_bcrypt_cost(const char *text)
     return (low || (text[0] == '1' && text[1] >= '0' && text[1] <= '6')) && text[2] == '$';
 }
 
-static const char *check_hash(const char *hash)
+static bool has_all_parts(const char *hash, const struct kind *kind)
 {
     static const char digits[] = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const char *tail = strrchr(hash, '$') + 1;
+    size_t count = 0;
+    for (const char *at = hash; (at = strchr(at, '$')); at++)
+        count++;
+    return count >= kind->least && count <= kind->most && !strstr(hash, "$$") &&
+           strlen(tail) == kind->tail && strspn(tail, digits) == kind->tail;
+}
+
+static const char *check_hash(const char *hash)
+{
     const struct kind *kind = kind_of(hash);
     if (!kind || kind->refusal)
         return kind ? kind->refusal : unknown;
-    const char *tail = strrchr(hash, '$') + 1;
     int judged = crypt_checksalt(hash);
     bool known = judged == CRYPT_SALT_OK || judged == CRYPT_SALT_METHOD_LEGACY;
-    bool whole = strlen(tail) == kind->tail && strspn(tail, digits) == kind->tail;
-    if (!known || !whole)
+    if (!known || !has_all_parts(hash, kind))
         return broken;
     return kind->tail == BCRYPT_TAIL && !is_bcrypt_cost(hash + 4) ? costly : NULL;
 }

@@ -27,7 +27,7 @@ static void check_line(const struct users *users, weir_string line)
     if (!hash)
         return;
     must(colon != line.bytes && colon - line.bytes <= 255 && line.bytes[0] != '#');
-    must(hash[0] == '$' && strlen(hash) >= 47 && strlen(hash) < 384 && !strchr(hash, ':'));
+    must(hash[0] == '$' && strlen(hash) >= 48 && strlen(hash) < 384 && !strchr(hash, ':'));
     must(strncmp(hash, "$1$", 3) != 0 && strncmp(hash, "$apr1$", 6) != 0);
 }
 

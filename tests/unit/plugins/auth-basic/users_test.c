@@ -92,6 +92,15 @@ static void broken_hashes(void **state)
     }
 }
 
+static void hashes_without_their_salt(void **state)
+{
+    is_refused("$y$y8NvwSuofBxRDzo16TBB.VMfL5IiXEBXrrg.PrP9MA8", "not whole");
+    is_refused("$y$j75$y8NvwSuofBxRDzo16TBB.VMfL5IiXEBXrrg.PrP9MA8", "not whole");
+    is_refused("$y$$saltsalt$y8NvwSuofBxRDzo16TBB.VMfL5IiXEBXrrg.PrP9MA8", "not whole");
+    is_refused("$5$Y06XECcaMmoDtgVLp9HM7MrUrpA1toP5Dcc2cJYCAT/", "not whole");
+    is_refused("$5$a$b$c$Y06XECcaMmoDtgVLp9HM7MrUrpA1toP5Dcc2cJYCAT/", "not whole");
+}
+
 /* A check cannot be stopped, and one of cost 31 takes a day. */
 static void costs(void **state)
 {
@@ -203,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(good_hashes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(weak_hashes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_hashes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hashes_without_their_salt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(costs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hash_with_nul, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hash_without_end, set_up, tear_down),
