@@ -17,18 +17,21 @@ extern "C" {
 /* Kinds of threads. */
 enum { WEIR_THREAD_MAIN = 1, WEIR_THREAD_WORKER = 2, WEIR_THREAD_OTHER = 3 };
 
-/* A request of a plugin's own. Everything is copied. It passes no filters; it may go where the
- * client of the exchange that owns it may go, and to named upstreams. */
+/* A request of a plugin's own. Everything is copied. It passes no routes and no filters, and the
+ * access log does not have it. It may go to named upstreams, and where the client of the exchange
+ * that owns it may go: deny_addresses holds, also for those of an instance, and so does what
+ * address() of the exchange's filters says. */
 typedef struct weir_fetch {
     uint32_t size;
     uint32_t timeout_ms;  /* for the whole; 0: 30 s */
-    weir_string method;   /* empty: GET */
-    weir_string url;      /* "http://host:port/path"; with an upstream: "/path" */
+    weir_string method;   /* empty: GET. Not CONNECT */
+    weir_string url;      /* "http://host:port/path", of which Host is made; with an upstream also
+                             "/path", Host is the upstream's name then */
     weir_string upstream; /* of the configuration; empty: the url's own host */
-    const weir_field *fields;
+    const weir_field *fields; /* as set_field() takes them: none about framing, and no Host */
     uint32_t count;
     uint32_t body_most; /* bytes of the answer's body that are kept; 0: 64 KiB */
-    weir_string body;
+    weir_string body;   /* at most 1 MiB */
 } weir_fetch;
 
 /* query("weir.asynchronous/0"). [worker], the owner's, but for post(). */
@@ -45,7 +48,13 @@ typedef struct weir_asynchronous_host {
      * drop(data), exactly once. */
     weir_result (*work)(weir_reference owner, weir_result (*run)(void *data), uint32_t tag,
                         void *data, void (*drop)(void *data), weir_reference *work);
-    /* WEIR_EVENT_FETCH, never before this returns. */
+    /* WEIR_EVENT_FETCH, never before this returns. `result`: WEIR_OK when there is an answer of any
+     * status, else why there is none that is whole: what an exchange would fail with,
+     * WEIR_RESPONSE_TIMEOUT also when timeout_ms have passed. An answer that is longer than
+     * body_most is cut and has WEIR_TRUNCATED_DATA in `flags`. WEIR_INVALID: a part is not what it
+     * must be; WEIR_UNSUPPORTED: https; WEIR_NOT_FOUND: no such upstream; WEIR_TOO_MUCH: 32 of an
+     * owner or 1024 of a worker are in progress, or it is larger than allowed: 64 KiB without its
+     * body; WEIR_STOPPING: also for an instance whose configuration is not in force any more. */
     weir_result (*fetch)(weir_reference owner, const weir_fetch *fetch, uint32_t tag,
                          weir_reference *request);
     /* Nothing of it is delivered after this; WEIR_GONE: it was delivered before, or never was. */

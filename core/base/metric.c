@@ -28,6 +28,13 @@ const struct metric_about metric_abouts[METRICS] = {
                                .is_gauge = true},
     [METRIC_EXCHANGES_FAILED] = {.name = "exchanges_failed",
                                  .help = "Requests answered by weir with an error, or aborted."},
+    [METRIC_SUBREQUESTS] = {.name = "subrequests", .help = "Requests of plugins' own."},
+    [METRIC_SUBREQUESTS_OPEN] = {.name = "subrequests_open",
+                                 .help = "Requests of plugins' own in progress.",
+                                 .is_gauge = true},
+    [METRIC_SUBREQUESTS_FAILED] = {.name = "subrequests_failed",
+                                   .help = "Requests of plugins' own that got no answer, or not "
+                                           "all of it."},
     [METRIC_ATTEMPTS_REPEATED] = {.name = "attempts_repeated",
                                   .help = "Requests sent to a server once more."},
     [METRIC_FILTER_FAULTS] = {.name = "filter_faults",

@@ -19,6 +19,9 @@ enum metric {
     METRIC_EXCHANGES,
     METRIC_EXCHANGES_OPEN,   /* gauge */
     METRIC_EXCHANGES_FAILED, /* answered by weir with an error, or aborted */
+    METRIC_SUBREQUESTS,      /* of plugins */
+    METRIC_SUBREQUESTS_OPEN, /* gauge */
+    METRIC_SUBREQUESTS_FAILED,
     METRIC_ATTEMPTS_REPEATED,
     METRIC_FILTER_FAULTS,
     METRIC_ACCESS_LINES_DROPPED, /* of the access log: what takes them is too slow, or full */

@@ -145,6 +145,7 @@ struct snapshot_use {
     const struct snapshot *snapshot;
     void **worker_states; /* of each filter in use, what its instance has on this worker */
     uint32_t count;
+    bool retired;                                /* not in force there any more, nor will be */
     void (*on_unused)(struct snapshot_use *use); /* the count is 0: both may go now */
 };
 

@@ -23,6 +23,7 @@ struct pool;         /* core/upstream */
 struct edge;         /* core/edge */
 struct exchange;     /* core/exchange */
 struct access_lines; /* core/exchange */
+struct subrequests;  /* core/host */
 
 struct worker {
     uint32_t index;
@@ -36,6 +37,7 @@ struct worker {
     struct owners *owners; /* what plugins wait for */
     struct pool *pool;
     struct edge *edge;
+    struct subrequests *subrequests;   /* of plugins */
     struct access_lines *access_lines; /* NULL: nobody takes lines of the access log */
     struct link connections;           /* all open ones, both sides */
     struct metrics metrics;

@@ -82,6 +82,14 @@ void channel_fail(struct channel *channel, weir_result why, bool unprocessed)
     mark_owner(channel);
 }
 
+void channel_detach(struct channel *channel, weir_result why)
+{
+    link_remove(&channel->link);
+    channel->connection = NULL;
+    channel->detached = true;
+    channel_fail(channel, why, false);
+}
+
 void channel_abort(struct channel *channel, weir_result why)
 {
     if (channel_open(channel))

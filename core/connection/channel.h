@@ -104,6 +104,8 @@ static inline void channel_grant(struct channel *channel, size_t bytes)
 
 /* Aborts honestly if it is not over, then lets go. The channel may be attached again. */
 void channel_abort(struct channel *channel, weir_result why);
+/* The other end of the leg is gone, and is not called any more: it fails. */
+void channel_detach(struct channel *channel, weir_result why);
 /* Both directions are over: lets go of the connection and of what was not taken. */
 void channel_close(struct channel *channel);
 

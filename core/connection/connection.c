@@ -163,13 +163,8 @@ void connection_drain(struct connection *connection)
 /* The channels outlive their connection: each fails and forgets it. */
 static void detach_channels(struct connection *connection, weir_result why)
 {
-    while (!link_alone(&connection->channels)) {
-        struct channel *channel = CONTAINER(connection->channels.next, struct channel, link);
-        link_remove(&channel->link);
-        channel->connection = NULL;
-        channel->detached = true;
-        channel_fail(channel, why, false);
-    }
+    while (!link_alone(&connection->channels))
+        channel_detach(CONTAINER(connection->channels.next, struct channel, link), why);
 }
 
 void connection_close(struct connection *connection, uint32_t how, weir_result why)

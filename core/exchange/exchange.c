@@ -33,25 +33,18 @@ static weir_result judge_address(struct mark *mark, const struct address *addres
 
 /* --- begin */
 
-static struct exchange *exchange_new(void)
+/* `reached` is kept. */
+static struct exchange *exchange_new(struct worker *worker, struct snapshot_use *use,
+                                     const struct filter_chain *chain,
+                                     const struct address *reached)
 {
     struct exchange *x = block_new();
     memset(x, 0, sizeof *x);
     arena_init(&x->arena, x + 1, BLOCK_BYTES - sizeof *x);
-    return x;
-}
-
-/* A client's connection has a request head. Only stores; the step acts. */
-static struct channel *exchange_begin(struct connection *connection, const weir_head *head)
-{
-    struct worker *worker = connection->worker;
-    const struct connection_terms *terms = connection->terms;
-    struct exchange *x = exchange_new();
-    TRACE();
     x->worker = worker;
-    x->use = snapshot_take(terms->use);
+    x->use = snapshot_take(use);
     x->snapshot = x->use->snapshot;
-    filters_init(&x->filters, terms->chain);
+    filters_init(&x->filters, chain);
     x->start_us = loop_now_us(worker->loop);
     mark_init(&x->mark, exchange_step);
     mark_init(&x->dead, exchange_free);
@@ -59,17 +52,33 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     channel_init(&x->server, worker->turn, &x->mark, &x->arena);
     x->request_flow = (struct flow){.source = &x->client, .sink = &x->server};
     x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
+    attempt_init(&x->attempt, worker, x->snapshot, reached, judge_address, &x->mark);
+    wheel_entry_init(&x->deadline, on_deadline);
+    x->active_ms = loop_now_ms(worker->loop);
+    return x;
+}
+
+/* Only stores; the step acts. */
+static void take_request(struct exchange *x, const weir_head *head)
+{
+    channel_deliver_head(&x->client, head);
+    x->request = x->client.head;
+}
+
+/* A client's connection has a request head. */
+static struct channel *exchange_begin(struct connection *connection, const weir_head *head)
+{
+    struct worker *worker = connection->worker;
+    const struct connection_terms *terms = connection->terms;
+    struct exchange *x =
+        exchange_new(worker, terms->use, terms->chain, &connection->carrier->facts.local);
+    TRACE();
     if (head->kind == WEIR_AUTHENTICATION)
         authentication_attach(x, connection);
     else
         connection_attach(connection, &x->client);
     connection->exchanges++;
-    channel_deliver_head(&x->client, head);
-    x->request = x->client.head;
-    attempt_init(&x->attempt, worker, x->snapshot, &connection->carrier->facts.local, judge_address,
-                 &x->mark);
-    wheel_entry_init(&x->deadline, on_deadline);
-    x->active_ms = loop_now_ms(worker->loop);
+    take_request(x, head);
     metric_add(&worker->metrics, METRIC_EXCHANGES, 1);
     x->number = metric_read(&worker->metrics, METRIC_EXCHANGES);
     metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, 1);
@@ -77,6 +86,28 @@ static struct channel *exchange_begin(struct connection *connection, const weir_
     if (connection->user)
         notes_set_user(x, string_of(connection->user));
     return &x->client;
+}
+
+struct exchange *exchange_begin_own(struct worker *worker, struct snapshot_use *use,
+                                    struct exchange *behalf, const weir_head *head, weir_string to)
+{
+    static const struct address nowhere = {.any.sa_family = AF_UNSPEC};
+    struct exchange *x =
+        exchange_new(worker, use, &filter_chain_empty, behalf ? behalf->attempt.reached : &nowhere);
+    x->own = true;
+    filters_make_record(x)->behalf = behalf;
+    x->filters.record->retarget = arena_copy(&x->arena, to);
+    take_request(x, head);
+    metric_add(&worker->metrics, METRIC_SUBREQUESTS, 1);
+    metric_add(&worker->metrics, METRIC_SUBREQUESTS_OPEN, 1);
+    return x;
+}
+
+/* Of weir's own requests whoever made them counts how they end. */
+static void count_failed(const struct exchange *x)
+{
+    if (!x->own)
+        metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
 }
 
 /* --- answers that weir makes itself */
@@ -117,7 +148,7 @@ static void make_way_for_answer(struct exchange *x)
 /* After the response head has gone out the only honest signal is an abort. */
 static void answer_failure(struct exchange *x, weir_result cause)
 {
-    metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
+    count_failed(x);
     if (x->response_sent) {
         finish(x, cause);
         return;
@@ -200,7 +231,9 @@ static bool answered_here(struct exchange *x)
 /* Where a filter sends it, or where it is meant to go. */
 static weir_result pick_target(struct exchange *x)
 {
-    uint32_t turn = (uint32_t)metric_read(&x->worker->metrics, METRIC_EXCHANGES);
+    const struct metrics *metrics = &x->worker->metrics;
+    uint32_t turn = (uint32_t)(metric_read(metrics, METRIC_EXCHANGES) +
+                               metric_read(metrics, METRIC_SUBREQUESTS));
     weir_string wanted = x->filters.record->retarget;
     x->filters.record->retarget.length = 0;
     if (wanted.length)
@@ -228,7 +261,7 @@ static bool body_too_large(const struct exchange *x)
 {
     uint64_t most = x->snapshot->request_body_max;
     int64_t announced = x->request->view.content_length;
-    if (!most || x->request->view.kind != WEIR_REQUEST || x->tunnel)
+    if (!most || x->own || x->request->view.kind != WEIR_REQUEST || x->tunnel)
         return false;
     return x->client.received_bytes > most || (announced > 0 && (uint64_t)announced > most);
 }
@@ -385,6 +418,8 @@ static bool filters_let_repeat(struct exchange *x, weir_result why, bool repeats
 static weir_result judge_address(struct mark *mark, const struct address *address)
 {
     struct exchange *x = CONTAINER(mark, struct exchange, mark);
+    if (x->filters.record->behalf)
+        x = x->filters.record->behalf;
     char text[ADDRESS_TEXT_BYTES];
     if (!filters_count(&x->filters, HOOK_ADDRESS) || x->filters.record->refusal != WEIR_OK)
         return x->filters.record->refusal;
@@ -458,7 +493,7 @@ static void step_server_failed(struct exchange *x)
     } else if (!sent) {
         answer_failure(x, why);
     } else if (x->response_sent && relay_drained(&x->response_flow)) {
-        metric_add(&x->worker->metrics, METRIC_EXCHANGES_FAILED, 1);
+        count_failed(x);
         finish(x, why);
     }
 }
@@ -546,7 +581,7 @@ static bool is_last(const struct exchange *x)
     bool refused_tunnel = x->request->view.kind == WEIR_TUNNEL && !x->tunnel;
     return (x->response->view.flags & WEIR_LAST) ||
            (refused_tunnel && x->response->view.status != 407) ||
-           (most && x->client.connection->exchanges >= most);
+           (most && x->client.connection && x->client.connection->exchanges >= most);
 }
 
 void exchange_invite_body(struct exchange *x)
@@ -789,14 +824,21 @@ static void leave_filters(struct exchange *x)
     stages_clear(&x->response_flow);
 }
 
+static void count_bytes(const struct exchange *x)
+{
+    if (x->own)
+        return;
+    metric_add(&x->worker->metrics, METRIC_REQUEST_BYTES, (int64_t)x->client.received_bytes);
+    metric_add(&x->worker->metrics, METRIC_RESPONSE_BYTES, (int64_t)x->client.sent_bytes);
+}
+
 /* `why`: WEIR_OK when everything was passed on; else both legs are aborted honestly. */
 static void finish(struct exchange *x, weir_result why)
 {
     TRACE();
     x->finished = true;
     access_end(x, why);
-    metric_add(&x->worker->metrics, METRIC_REQUEST_BYTES, (int64_t)x->client.received_bytes);
-    metric_add(&x->worker->metrics, METRIC_RESPONSE_BYTES, (int64_t)x->client.sent_bytes);
+    count_bytes(x);
     release_server(x, why == WEIR_OK ? WEIR_OK : WEIR_CANCELLED);
     if (x->request->view.kind == WEIR_AUTHENTICATION)
         authentication_end(x);
@@ -815,7 +857,7 @@ static void exchange_free(struct mark *mark)
     struct exchange *x = CONTAINER(mark, struct exchange, dead);
     struct worker *worker = x->worker;
     turn_unmark(worker->turn, TURN_EXCHANGES, &x->mark);
-    metric_add(&worker->metrics, METRIC_EXCHANGES_OPEN, -1);
+    metric_add(&worker->metrics, x->own ? METRIC_SUBREQUESTS_OPEN : METRIC_EXCHANGES_OPEN, -1);
     buffer_release(x->filters.record->reply_body.owner);
     snapshot_drop(x->use);
     arena_deinit(&x->arena);

@@ -31,6 +31,7 @@ struct exchange {
     struct channel client, server;
     struct flow request_flow, response_flow;
     enum progress progress;
+    bool own;              /* a request of weir's own, for a plugin: no connection, no filters */
     bool opened;           /* the filters know it */
     bool routed;           /* it has a target, and the filters of its route */
     bool authenticated;    /* its filters so far were asked who the client is */
@@ -64,6 +65,13 @@ void exchange_set_length(struct exchange *exchange, uint32_t direction, int64_t 
 /* A filter wants the request's body before there is a server: a client that waits for "100
  * Continue" is told to send it. */
 void exchange_invite_body(struct exchange *exchange);
+
+/* A request of weir's own, by which nobody is answered and nothing logged: it passes no filters,
+ * and is sent to `to` as if a filter had said so (route_named()). Its client channel is the
+ * caller's, who sets operations, state and credit, and may deliver a body. While it lasts so must
+ * `behalf`, or the client channel must fail. [worker] */
+struct exchange *exchange_begin_own(struct worker *worker, struct snapshot_use *use,
+                                    struct exchange *behalf, const weir_head *head, weir_string to);
 
 /* Sets connection_hooks.on_exchange. */
 void exchange_start(void);

@@ -143,17 +143,18 @@ void filters_init(struct filters *filters, const struct filter_chain *chain)
     *filters = (struct filters){{chain, &filter_chain_empty}, &no_record};
 }
 
-static void make_record(struct exchange *x)
+struct filter_record *filters_make_record(struct exchange *x)
 {
     if (x->filters.record != &no_record)
-        return;
+        return x->filters.record;
     x->filters.record = arena_allocate(&x->arena, sizeof *x->filters.record);
     *x->filters.record = (struct filter_record){0};
+    return x->filters.record;
 }
 
 static void make_states(struct exchange *x, uint32_t part)
 {
-    make_record(x);
+    filters_make_record(x);
     const struct filter_chain *chain = x->filters.chains[part];
     void *const *worker_states = x->use->worker_states;
     struct filter_state *states = arena_allocate(&x->arena, chain->count * sizeof *states);
@@ -586,6 +587,12 @@ weir_reference filters_reference(struct filter_state *state)
         x->filters.record->owner = &own->owner;
     }
     return owner_reference(x->filters.record->owner, state->number);
+}
+
+struct exchange *filters_exchange_of(struct owner *owner)
+{
+    return owner->on_event == on_event ? CONTAINER(owner, struct filter_owner, owner)->exchange
+                                       : NULL;
 }
 
 weir_answer filters_tell_replier(struct exchange *x)

@@ -90,8 +90,10 @@ struct filter_record {
     struct owner *owner;            /* of what they wait for; NULL: none has asked for its name */
     struct head *reply;             /* an answer that is to be given; NULL: none */
     weir_slice reply_body;
-    weir_string retarget; /* where the exchange is sent; empty: nowhere else */
-    struct head *interim; /* while they see it */
+    weir_string retarget;    /* where the exchange is sent; empty: nowhere else */
+    struct head *interim;    /* while they see it */
+    struct exchange *behalf; /* of a request of weir's own: whose filters judge addresses for it;
+                                NULL: nobody's */
 };
 
 /* The filters of an exchange: those of its listener, and of its route. Most have none: their record
@@ -103,6 +105,8 @@ struct filters {
 
 /* Of an exchange that begins. */
 void filters_init(struct filters *filters, const struct filter_chain *chain);
+/* The record of its own that this exchange has from now on. */
+struct filter_record *filters_make_record(struct exchange *exchange);
 
 /* What a client's address is judged by, at accept. */
 bool filters_accept(const struct filter_chain *chain, const struct snapshot_use *use,
@@ -149,6 +153,8 @@ weir_answer filters_tell_replier(struct exchange *exchange);
 
 /* The name under which things come for that filter, as events. 0: too many are alive. */
 weir_reference filters_reference(struct filter_state *state);
+/* Whose that owner is; NULL: no exchange's. */
+struct exchange *filters_exchange_of(struct owner *owner);
 /* What has come for filters that waited goes to their event(). As filters_run(). */
 weir_answer filters_deliver_events(struct exchange *exchange);
 

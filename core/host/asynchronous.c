@@ -1,4 +1,5 @@
-/* core/host/asynchronous.c - query("weir.asynchronous/0"): timers, posts, work on other threads
+/* core/host/asynchronous.c - query("weir.asynchronous/0"): timers, posts, work on other threads,
+ * requests
  *
  * Each is a task (core/io/owner.h): a kind says what ends it, and its being over makes an event. */
 #include "core/host/asynchronous.h"
@@ -6,6 +7,7 @@
 #include "core/base/breadcrumb.h"
 #include "core/base/memory.h"
 #include "core/base/snapshot.h"
+#include "core/host/subrequest.h"
 #include "core/host/wrong_thread.h"
 #include "core/io/loop.h"
 #include "core/io/owner.h"
@@ -162,6 +164,16 @@ static weir_result asynchronous_work(weir_reference reference, weir_result (*run
     return rc;
 }
 
+/* --- requests */
+
+static weir_result asynchronous_fetch(weir_reference reference, const weir_fetch *fetch,
+                                      uint32_t tag, weir_reference *name)
+{
+    weir_result rc;
+    struct owner *owner = find(reference, WRONG_THREAD_CALLER, "fetch", &rc);
+    return owner ? subrequest_begin(owner, reference, fetch, tag, name) : rc;
+}
+
 /* --- the rest */
 
 static weir_result asynchronous_cancel(weir_reference task)
@@ -204,6 +216,7 @@ const weir_asynchronous_host asynchronous_host = {
     .post = post,
     .timer = asynchronous_timer,
     .work = asynchronous_work,
+    .fetch = asynchronous_fetch,
     .cancel = asynchronous_cancel,
     .worker_reference = asynchronous_worker_reference,
     .thread = asynchronous_thread,

@@ -1,4 +1,4 @@
-/* core/host/asynchronous.h - query("weir.asynchronous/0"): timers, posts, work on other threads */
+/* core/host/asynchronous.h - query("weir.asynchronous/0"): timers, posts, work, requests */
 #ifndef CORE_HOST_ASYNCHRONOUS_H
 #define CORE_HOST_ASYNCHRONOUS_H
 

@@ -145,6 +145,8 @@ static const struct {
     {"servers", METRIC_SERVER_CONNECTIONS_OPEN, METRIC_SERVER_CONNECTIONS,
      METRIC_SERVER_CONNECTIONS_REUSED, "times taken again"},
     {"exchanges", METRIC_EXCHANGES_OPEN, METRIC_EXCHANGES, METRIC_EXCHANGES_FAILED, "failed"},
+    {"requests of plugins", METRIC_SUBREQUESTS_OPEN, METRIC_SUBREQUESTS, METRIC_SUBREQUESTS_FAILED,
+     "failed"},
 };
 
 static void add_counts(const struct crew *crew, struct text *text)

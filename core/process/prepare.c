@@ -60,8 +60,10 @@ bool prepare_workers(struct crew *crew, struct generation *generation,
     return fine;
 }
 
-static void drop(void *use)
+static void drop(void *user)
 {
+    struct snapshot_use *use = user;
+    use->retired = true;
     snapshot_drop(use);
 }
 

@@ -7,6 +7,7 @@
 #include "core/edge/listener.h"
 #include "core/exchange/access_lines.h"
 #include "core/exchange/exchange.h"
+#include "core/host/subrequest.h"
 #include "core/io/dns.h"
 #include "core/io/loop.h"
 #include "core/io/owner.h"
@@ -20,12 +21,26 @@ struct worker_object {
     struct wheel_entry look;
 };
 
+static bool has(const struct worker *worker, enum metric gauge)
+{
+    return metric_read(&worker->metrics, gauge) != 0;
+}
+
+/* When no client is left nobody waits for what plugins have asked for. */
+static bool is_done(struct worker *worker)
+{
+    if (!edge_empty(worker) || has(worker, METRIC_CLIENT_CONNECTIONS_OPEN) ||
+        has(worker, METRIC_EXCHANGES_OPEN))
+        return false;
+    subrequests_stop(worker);
+    return link_alone(&worker->connections) && !has(worker, METRIC_SUBREQUESTS_OPEN);
+}
+
 static void look(struct wheel_entry *entry)
 {
     struct worker_object *object = CONTAINER(entry, struct worker_object, look);
     struct worker *worker = &object->worker;
-    bool exchanges = metric_read(&worker->metrics, METRIC_EXCHANGES_OPEN) != 0;
-    if (!edge_empty(worker) || !link_alone(&worker->connections) || exchanges) {
+    if (!is_done(worker)) {
         wheel_set(worker->wheel, entry, loop_now_ms(worker->loop) + DRAIN_LOOK_MS);
         return;
     }
@@ -51,6 +66,7 @@ struct worker *worker_new(struct snapshot_use *use, uint32_t index)
     worker->dns = dns_new(loop);
     worker->pool = pool_new();
     owners_new(worker);
+    subrequests_new(worker);
     edge_new(worker);
     link_init(&worker->connections);
     wheel_entry_init(&object->look, look);
@@ -65,6 +81,7 @@ void worker_run(struct worker *worker)
     pool_free(worker->pool);
     edge_free(worker);
     snapshot_drop(worker->use);
+    subrequests_free(worker);
     owners_free(worker);
     worker_current = NULL;
     buffer_pool_deinit();
@@ -88,6 +105,7 @@ void worker_take(struct worker *worker, struct snapshot_use *use, const struct e
     for (struct link *link = worker->connections.next; link != &worker->connections;
          link = link->next)
         CONTAINER(link, struct connection, link)->public.limits = &worker->snapshot->limits;
+    before->retired = before != use;
     snapshot_drop(before);
 }
 

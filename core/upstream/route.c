@@ -248,6 +248,11 @@ static const struct upstream_group *find_group(const struct snapshot *snapshot, 
     return NULL;
 }
 
+bool route_has_upstream(const struct snapshot *snapshot, weir_string name)
+{
+    return find_group(snapshot, name) != NULL;
+}
+
 weir_result route_named(const struct snapshot *snapshot, const weir_head *request, weir_string name,
                         uint32_t turn, struct target *target)
 {

@@ -17,6 +17,9 @@ const struct route_index *route_index_new(const struct snapshot *snapshot, struc
 weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,
                        struct target *target);
 
+/* Whether it has an upstream of that name. */
+bool route_has_upstream(const struct snapshot *snapshot, weir_string name);
+
 /* Likewise of where a filter sends it: the name of an upstream, or "HOST:PORT" of a server, which
  * is judged like one that a client asks for. target->route stays. WEIR_NOT_FOUND. */
 weir_result route_named(const struct snapshot *snapshot, const weir_head *request, weir_string name,
