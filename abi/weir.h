@@ -199,7 +199,14 @@ struct weir_host {
             (host)->trace(__FILE__, __func__);                                                     \
     } while (0)
 
+/* The bytes of a string literal. */
+#ifdef __cplusplus
+#define WEIR_STRING(literal) (weir_string{(literal), sizeof(literal) - 1})
+#define WEIR_EXPORTED extern "C" __attribute__((visibility("default")))
+#else
 #define WEIR_STRING(literal) ((weir_string){(literal), sizeof(literal) - 1})
+#define WEIR_EXPORTED extern __attribute__((visibility("default")))
+#endif
 
 /* Whether a table of that type has the member: it is long enough, and it is not NULL. */
 #define WEIR_HAS(type, table, member)                                                              \
@@ -251,7 +258,7 @@ typedef struct weir_note {
         (NEEDS_MINOR),                                                                             \
         (FLAGS),                                                                                   \
         {(uint32_t)(BUILD), (uint32_t)((uint64_t)(BUILD) >> 32)}};                                 \
-    __attribute__((visibility("default"))) extern const weir_plugin weir_plugin_entry;             \
+    WEIR_EXPORTED const weir_plugin weir_plugin_entry;                                             \
     const weir_plugin weir_plugin_entry = {WEIR_MAGIC,     sizeof(weir_plugin),                    \
                                            WEIR_ABI_MAJOR, WEIR_ABI_MINOR,                         \
                                            (NEEDS_MINOR),  (FLAGS),                                \

@@ -83,12 +83,20 @@ static void on_fatal(int number)
     raise(number);
 }
 
-/* --- installing it */
+/* --- installing it, where no sanitizer is that was loaded first */
 
 void breadcrumb_watch_thread(void)
 {
-    stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
-    sigaltstack(&own, NULL);
+    stack_t own = {.ss_sp = stack, .ss_size = sizeof stack}, before;
+    if (!sigaltstack(NULL, &before) && before.ss_flags & SS_DISABLE)
+        sigaltstack(&own, NULL);
+}
+
+static void watch(int number, const struct sigaction *action)
+{
+    struct sigaction before;
+    if (!sigaction(number, NULL, &before) && before.sa_handler == SIG_DFL)
+        sigaction(number, action, NULL);
 }
 
 void breadcrumb_watch(void)
@@ -98,7 +106,7 @@ void breadcrumb_watch(void)
                                .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND)};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        sigaction(fatal[i], &action, NULL);
+        watch(fatal[i], &action);
     breadcrumb_watch_thread();
 }
 

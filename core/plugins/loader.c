@@ -193,12 +193,18 @@ static void call_unload(struct loaded *loaded)
     breadcrumb_restore(before);
 }
 
-/* Connections may outlive every configuration that knew of their protocol. */
-static void on_unused(struct plugin *plugin)
+static struct loaded *loaded_of(const struct plugin *plugin)
 {
     struct loaded *loaded = all;
     while (loaded->plugin != plugin)
         loaded = loaded->next;
+    return loaded;
+}
+
+/* Connections may outlive every configuration that knew of their protocol. */
+static void on_unused(struct plugin *plugin)
+{
+    struct loaded *loaded = loaded_of(plugin);
     if (plugin->protocols || !(loaded->entry.flags & WEIR_PLUGIN_UNLOADABLE))
         return;
     call_unload(loaded);
@@ -292,6 +298,11 @@ struct plugin *loader_open(const char *path, const struct registry *registry,
         plugin = open_new(&opening);
     memory_free((void *)opening.bytes.bytes);
     return plugin;
+}
+
+const weir_plugin *loader_entry(const struct plugin *plugin)
+{
+    return &loaded_of(plugin)->entry;
 }
 
 void loader_start(const weir_host *given, const char *const *bases)

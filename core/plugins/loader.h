@@ -26,5 +26,7 @@ char *loader_find(const char *path_or_name, const char *directory);
  * reference is the caller's. NULL: `mistake` says why not and what to do, with the path. */
 struct plugin *loader_open(const char *path, const struct registry *registry,
                            char mistake[PLUGIN_MISTAKE_BYTES]);
+/* What that plugin says of itself; as long as the plugin. */
+const weir_plugin *loader_entry(const struct plugin *plugin);
 
 #endif

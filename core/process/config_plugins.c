@@ -49,8 +49,7 @@ static bool is_directory(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* Beside the program as it is installed, or as it is built. */
-static const char *standard_directory(struct arena *arena)
+const char *plugins_standard_directory(struct arena *arena)
 {
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -93,7 +92,7 @@ void config_load_plugins(struct config *config, const struct tree_node *root,
     const char *directory = config->plugin_directory;
     const struct tree_node *list = root ? tree_child(root, "plugins") : NULL;
     if (!directory)
-        directory = standard_directory(&config->arena);
+        directory = plugins_standard_directory(&config->arena);
     config->snapshot.registry = registry_new(directory);
     load_given(config->snapshot.registry, options, errors);
     if (list && list->kind == TREE_LIST)

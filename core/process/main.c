@@ -8,6 +8,8 @@
 #include "core/process/config_json_schema.h"
 #include "core/process/config_plugins.h"
 #include "core/process/options.h"
+#include "core/process/plugin_check.h"
+#include "core/process/plugin_new.h"
 #include "core/process/process.h"
 #include "core/process/remote.h"
 #include "core/process/section.h"
@@ -72,6 +74,10 @@ static int execute(const struct options *options)
         return ask(options, remote_reload);
     case OPTIONS_STATUS:
         return ask(options, remote_status);
+    case OPTIONS_PLUGIN_NEW:
+        return plugin_new_write(options->words[0], options->words[1], options->protocol);
+    case OPTIONS_PLUGIN_CHECK:
+        return plugin_check(options->words, options->word_count);
     case OPTIONS_RUN:
         break;
     }

@@ -99,6 +99,19 @@ static bool take_plugin(struct parser *parser, const struct option *option, cons
     return true;
 }
 
+static bool take_filter(struct parser *parser, const struct option *option, const char *value)
+{
+    parser->options->kind_given = true;
+    return true;
+}
+
+static bool take_protocol(struct parser *parser, const struct option *option, const char *value)
+{
+    parser->options->kind_given = true;
+    parser->options->protocol = true;
+    return true;
+}
+
 static bool take_open(struct parser *parser, const struct option *option, const char *value)
 {
     parser->options->open = true;
@@ -124,6 +137,8 @@ static const struct option known[] = {
     {'w', "--workers", "N", "serve with that many threads; auto: one per CPU", take_workers},
     {'u', "--upstream", "HOST:PORT", "send every request there: a reverse proxy", take_upstream},
     {0, "--plugin", "PATH", "load that plugin, or NAME; may be repeated", take_plugin},
+    {0, "--filter", NULL, "plugin new: a filter, which is the default", take_filter},
+    {0, "--protocol", NULL, "plugin new: a protocol", take_protocol},
     {'h', "--help", NULL, "print this and exit", take_help},
     {0, "--version", NULL, "print the version and exit", take_version},
 };
@@ -172,15 +187,21 @@ static bool parse_option(struct parser *parser, const char *argument)
 }
 
 static const struct command {
-    const char *name;
+    const char *name; /* of one word or two */
     enum options_command command;
+    const char *operands; /* what follows it, for --help */
+    uint32_t words_least, words_most;
     bool needs_file;
     const char *help;
 } commands[] = {
-    {"check", OPTIONS_CHECK, true, "say what is wrong with a configuration and exit"},
-    {"reload", OPTIONS_RELOAD, true, "tell a running weir to read its configuration again"},
-    {"status", OPTIONS_STATUS, true, "ask a running weir how it is"},
-    {"schema", OPTIONS_SCHEMA, false, "print the JSON Schema of configurations"},
+    {"check", OPTIONS_CHECK, "-c FILE", 0, 0, true, "say what is wrong with a configuration"},
+    {"reload", OPTIONS_RELOAD, "-c FILE", 0, 0, true, "make a running weir read its configuration"},
+    {"status", OPTIONS_STATUS, "-c FILE", 0, 0, true, "ask a running weir how it is"},
+    {"schema", OPTIONS_SCHEMA, "", 0, 0, false, "print the JSON Schema of configurations"},
+    {"plugin new", OPTIONS_PLUGIN_NEW, "NAME [DIR]", 1, 2, false,
+     "begin a plugin, in a directory of its own"},
+    {"plugin check", OPTIONS_PLUGIN_CHECK, "FILE...", 1, PLUGINS_MOST, false,
+     "say what plugins are, or why they are refused"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -188,26 +209,72 @@ static bool unknown_command(struct parser *parser, const char *word)
 {
     char shown[VALUE_TEXT_BYTES], hint[NEAREST_HINT_BYTES];
     struct nearest nearest = nearest_to(string_of(word));
+    if (!strcmp(word, "plugin"))
+        return fail(parser, "plugin needs new or check behind it");
     for (int i = 0; i < COMMANDS; i++)
         nearest_consider(&nearest, commands[i].name);
     return fail(parser, "unknown command \"%s\"%s", value_show(string_of(word), shown),
                 nearest.best ? nearest_hint(&nearest, hint) : "; a file is given with -c FILE");
 }
 
+/* Whether the word, or it and the one behind it, is that command's name. */
+static bool names(const struct parser *parser, const char *word, const struct command *command)
+{
+    size_t length = strlen(word);
+    const char *second = parser->next < parser->end ? *parser->next : "";
+    if (strncmp(word, command->name, length) != 0)
+        return false;
+    return command->name[length] == ' ' ? !strcmp(command->name + length + 1, second)
+                                        : !command->name[length];
+}
+
+static bool take_operand(struct parser *parser, const char *word)
+{
+    struct options *options = parser->options;
+    if (options->word_count == parser->command->words_most)
+        return fail(parser, "%s takes %s and no more", parser->command->name,
+                    parser->command->operands);
+    options->words[options->word_count++] = word;
+    return true;
+}
+
 /* What --help and --version stand for is not changed by what follows. */
 static bool parse_word(struct parser *parser, const char *word)
 {
     const struct command *command = commands;
-    while (command < commands + COMMANDS && strcmp(word, command->name) != 0)
+    if (parser->command && parser->command->words_most)
+        return take_operand(parser, word);
+    while (command < commands + COMMANDS && !names(parser, word, command))
         command++;
     if (command == commands + COMMANDS)
         return unknown_command(parser, word);
     if (parser->command && parser->command != command)
         return fail(parser, "%s and %s are two commands; only one can be done",
                     parser->command->name, command->name);
+    if (strchr(command->name, ' '))
+        parser->next++;
     parser->command = command;
     if (parser->options->command == OPTIONS_RUN)
         parser->options->command = command->command;
+    return true;
+}
+
+/* What can be said only once all of it was read. */
+static bool check_whole(struct parser *parser)
+{
+    const struct options *options = parser->options;
+    const struct command *command = parser->command;
+    if (options->command == OPTIONS_HELP || options->command == OPTIONS_VERSION)
+        return true;
+    if (options->kind_given && options->command != OPTIONS_PLUGIN_NEW)
+        return fail(parser, "--filter and --protocol belong to weir plugin new");
+    if (!command)
+        return true;
+    if (command->needs_file && !options->config_file)
+        return fail(parser, "%s needs a configuration: weir %s -c FILE", command->name,
+                    command->name);
+    if (options->word_count < command->words_least)
+        return fail(parser, "%s needs %s", command->name, command->operands);
     return true;
 }
 
@@ -225,23 +292,19 @@ bool options_parse(int count, char *const *arguments, struct options *options,
         fine = argument[0] == '-' && argument[1] ? parse_option(&parser, argument)
                                                  : parse_word(&parser, argument);
     }
-    bool does_command = parser.command && options->command == parser.command->command;
-    if (fine && does_command && parser.command->needs_file && !options->config_file)
-        return fail(&parser, "%s needs a configuration: weir %s -c FILE", parser.command->name,
-                    parser.command->name);
-    return fine;
+    return fine && check_whole(&parser);
 }
 
 void options_print_help(FILE *stream)
 {
     fputs("weir: a forward proxy for HTTP/1.1\n"
           "\n"
-          "usage: weir [OPTION]...      serve, on 127.0.0.1:3128 when nothing else is said\n",
+          "usage: weir [OPTION]...            serve, on 127.0.0.1:3128 when nothing else is "
+          "said\n",
           stream);
     for (int i = 0; i < COMMANDS; i++)
-        fprintf(stream, "       weir %s %-*s%s\n", commands[i].name,
-                (int)(16 - strlen(commands[i].name)), commands[i].needs_file ? "-c FILE" : "",
-                commands[i].help);
+        fprintf(stream, "       weir %s %-*s  %s\n", commands[i].name,
+                (int)(20 - strlen(commands[i].name)), commands[i].operands, commands[i].help);
     fputs("\n", stream);
     for (int i = 0; i < KNOWN; i++) {
         const struct option *option = &known[i];

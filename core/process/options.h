@@ -13,10 +13,12 @@ enum { OPTIONS_MISTAKE_BYTES = 256 };
 
 enum options_command {
     OPTIONS_RUN,
-    OPTIONS_CHECK,  /* load the configuration, say what is wrong with it, and end */
-    OPTIONS_SCHEMA, /* print the JSON Schema of configurations and end */
-    OPTIONS_RELOAD, /* tell the weir whose configuration it is to read it again */
-    OPTIONS_STATUS, /* ask the weir whose configuration it is how it is */
+    OPTIONS_CHECK,      /* load the configuration, say what is wrong with it, and end */
+    OPTIONS_SCHEMA,     /* print the JSON Schema of configurations and end */
+    OPTIONS_RELOAD,     /* tell the weir whose configuration it is to read it again */
+    OPTIONS_STATUS,     /* ask the weir whose configuration it is how it is */
+    OPTIONS_PLUGIN_NEW, /* write the beginning of a plugin: words are NAME and perhaps DIRECTORY */
+    OPTIONS_PLUGIN_CHECK, /* say what the plugins are that the words name */
     OPTIONS_VERSION,
     OPTIONS_HELP,
 };
@@ -31,8 +33,11 @@ struct options {
     uint32_t workers;                  /* 0: one per CPU */
     const char *plugins[PLUGINS_MOST]; /* paths, or names in the plugin directory */
     uint32_t plugin_count;
-    const char *upstream; /* "host:port"; NULL: as configured */
-    bool open;            /* listeners that do not say who may use them are for anybody */
+    const char *upstream;            /* "host:port"; NULL: as configured */
+    const char *words[PLUGINS_MOST]; /* what follows a command that takes words */
+    uint32_t word_count;
+    bool protocol, kind_given; /* plugin new: --protocol; that or --filter */
+    bool open;                 /* listeners that do not say who may use them are for anybody */
 };
 
 /* Everything given is checked here. False: `mistake` is one line that says what is wrong. */

@@ -7,6 +7,7 @@ sys.dont_write_bytecode = True
 import pytest  # noqa: E402
 
 from client import Client  # noqa: E402
+from installation import Installation  # noqa: E402
 from origin import Origin, default  # noqa: E402
 from program import Weir, path, release_path  # noqa: E402
 from web_server import WebServer  # noqa: E402
@@ -114,3 +115,8 @@ def closed_port():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    return Installation(tmp_path_factory.mktemp("installed"))

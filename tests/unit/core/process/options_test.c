@@ -221,6 +221,45 @@ static void test_help_names_all(void **state)
     free(text);
 }
 
+static void test_plugin_commands(void **state)
+{
+    assert_true(parse("plugin new trace"));
+    assert_int_equal(options.command, OPTIONS_PLUGIN_NEW);
+    assert_int_equal(options.word_count, 1);
+    assert_string_equal(options.words[0], "trace");
+    assert_null(options.words[1]);
+    assert_false(options.protocol);
+    assert_true(parse("plugin new --protocol line there"));
+    assert_string_equal(options.words[0], "line");
+    assert_string_equal(options.words[1], "there");
+    assert_true(options.protocol);
+    assert_true(parse("plugin new trace --filter"));
+    assert_false(options.protocol);
+    assert_true(parse("plugin check check plugin new")); /* files may be called anything */
+    assert_int_equal(options.command, OPTIONS_PLUGIN_CHECK);
+    assert_int_equal(options.word_count, 3);
+    assert_true(parse("plugin new --help"));
+    assert_int_equal(options.command, OPTIONS_HELP);
+}
+
+static void test_plugin_mistakes(void **state)
+{
+    assert_false(parse("plugin"));
+    assert_string_equal(mistake, "plugin needs new or check behind it");
+    assert_false(parse("plugin old"));
+    assert_string_equal(mistake, "plugin needs new or check behind it");
+    assert_false(parse("plugin new"));
+    assert_string_equal(mistake, "plugin new needs NAME [DIR]");
+    assert_false(parse("plugin new a b c"));
+    assert_string_equal(mistake, "plugin new takes NAME [DIR] and no more");
+    assert_false(parse("plugin check"));
+    assert_string_equal(mistake, "plugin check needs FILE...");
+    assert_false(parse("--protocol"));
+    assert_false(parse("plugin check a.so --filter"));
+    assert_string_equal(mistake, "--filter and --protocol belong to weir plugin new");
+    assert_false(parse("new"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +272,8 @@ int main(void)
         cmocka_unit_test(test_no_more_listeners_than_there_is_room),
         cmocka_unit_test(test_a_long_argument_makes_a_short_mistake),
         cmocka_unit_test(test_help_names_all),
+        cmocka_unit_test(test_plugin_commands),
+        cmocka_unit_test(test_plugin_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
