@@ -299,8 +299,7 @@ void options_print_help(FILE *stream)
 {
     fputs("weir: a forward proxy for HTTP/1.1\n"
           "\n"
-          "usage: weir [OPTION]...            serve, on 127.0.0.1:3128 when nothing else is "
-          "said\n",
+          "usage: weir [OPTION]...            serve, on 127.0.0.1:3128 by default\n",
           stream);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(stream, "       weir %s %-*s  %s\n", commands[i].name,
