@@ -155,7 +155,8 @@ typedef struct weir_filter {
     weir_answer (*upstream_error)(weir_exchange *exchange, weir_result why, uint32_t repeats);
     /* A head of 1xx. */
     weir_answer (*interim)(weir_exchange *exchange, uint32_t status);
-    /* PAUSE, BUFFER, DONE. */
+    /* PAUSE, BUFFER, DONE. Not of a response that this filter gave itself by respond(), nor are
+     * the hooks of its body. */
     weir_answer (*response)(weir_exchange *exchange);
     /* PAUSE, TAKE, HOLD, DONE. At most WEIR_BODY_MOST bytes at once, and only while the filter's
      * credit in that direction is whole: who emits no more than WEIR_CREDIT for one call need not

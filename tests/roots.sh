@@ -8,6 +8,7 @@
 set -uo pipefail
 checkout=$(dirname "$(dirname "$(readlink -f "$0")")")
 script=$(readlink -f "$0")
+packages=git,ca-certificates # that a bare root has
 failures=0
 
 # verdict WHAT STATUS SECONDS EVIDENCE
@@ -30,10 +31,10 @@ make_root() { # DIRECTORY
     archive=$(address_of Debian)
     security=$(address_of Debian-Security)
     [ -n "$archive" ] || return 1
-    mmdebstrap --quiet --variant=minbase --include=git,ca-certificates "$release" "$1" \
+    mmdebstrap --quiet --variant=minbase --include="$packages" "$release" "$1" \
         "deb $archive $release main" "deb $archive $release-updates main" \
         ${security:+"deb $security $release-security main"} &&
-        mkdir -p "$1/srv/source" && cp "$script" "$1/srv/roots.sh" && cp /etc/resolv.conf "$1/etc/"
+        mkdir -p "$1/srv/source" && cp /etc/resolv.conf "$1/etc/"
 }
 
 # in_root DIRECTORY STEP [UNSHARE-OPTION]: runs a step below in the root. Its processes and mounts
@@ -46,8 +47,8 @@ in_root() {
         mount -t proc proc "$1/proc"
         mount --rbind /sys "$1/sys"
         mount --rbind /dev "$1/dev"
-        exec chroot "$1" env -i HOME=/root PATH="$PATH" bash /srv/roots.sh --step "$3" </dev/null
-    ' in_root "$1" "$checkout" "$2" "${3:-}"
+        exec chroot "$1" env -i HOME=/root PATH="$PATH" bash "/srv/source/tests/$5" --step "$3" </dev/null
+    ' in_root "$1" "$checkout" "$2" "${3:-}" "$(basename "$script")"
 }
 
 # The steps, which run in the root.
@@ -85,6 +86,7 @@ check_step() { # ROOT STEP [UNSHARE-OPTION]
     in_root "$@" >"$log" 2>&1
     status=$?
     case $2 in
+    plugin*) evidence="$(grep -c '^ok:' "$log") checks ok" ;;
     test)
         evidence=$(tail -n 1 "$log")
         [[ $evidence =~ ^[1-9][0-9]*\ passed,\ 0\ failed$ ]] || status=1
@@ -106,19 +108,29 @@ check_release() {
     rm -rf --one-file-system "$root"
 }
 
-if [ "${1:-}" = --step ]; then
-    "step_$2"
-    exit
+# main RELEASE...: in the root a step, outside all of them
+main() {
+    if [ "${1:-}" = --step ]; then
+        "step_$2"
+        exit
+    fi
+    for tool in mmdebstrap ip unshare; do
+        command -v "$tool" >/dev/null || { echo "$0 needs $tool" >&2; exit 2; }
+    done
+    work=$(mktemp -d /var/tmp/weir-roots.XXXXXX)
+    outputs=$work/outputs
+    mkdir "$outputs"
+    echo "outputs: $outputs"
+    for release; do
+        check_release
+    done
+    exit "$((failures != 0))"
+}
+
+# plugin_root.sh has other steps.
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    case ${1:-} in
+    '') main bookworm trixie ;;
+    *) main "$@" ;;
+    esac
 fi
-for tool in mmdebstrap ip unshare; do
-    command -v "$tool" >/dev/null || { echo "roots.sh needs $tool" >&2; exit 2; }
-done
-work=$(mktemp -d /var/tmp/weir-roots.XXXXXX)
-outputs=$work/outputs
-mkdir "$outputs"
-echo "outputs: $outputs"
-[ $# -gt 0 ] || set -- bookworm trixie
-for release; do
-    check_release
-done
-exit "$((failures != 0))"

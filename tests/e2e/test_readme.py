@@ -42,6 +42,14 @@ def test_configuration(start_weir, tmp_path, make_origin):
     assert done.returncode == 0, done.stderr
 
 
+def test_plugin(installed, tmp_path):
+    (block,) = [block for block in blocks("sh") if "plugin new" in block]
+    done = subprocess.run(["bash", "-ec", block], cwd=tmp_path, env=installed.environment(),
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "hello.so: can be loaded" in done.stdout
+
+
 def test_every_dev_command_is_known():
     helped = subprocess.run([ROOT / "dev", "help"], capture_output=True, text=True, timeout=20)
     named = {line[1] for line in commands("./dev")}
