@@ -134,8 +134,8 @@ typedef struct weir_filter {
     const weir_life *life; /* NULL: no configuration, instance NULL */
     uint32_t state_size;   /* bytes per exchange */
     /* All [worker]. Above each hook stands what it may answer beside WEIR_CONTINUE, WEIR_DETACH and
-     * WEIR_FAIL. For every open() that was called, whatever it answered, close() comes once; a
-     * filter without open() counts as opened. */
+     * WEIR_FAIL, without the WEIR_. For every open() that was called, whatever it answered, close()
+     * comes once; a filter without open() counts as opened. */
     /* WEIR_DENY, and no DETACH. */
     weir_answer (*accept)(const weir_client *client);
     /* DENY, DONE. */
@@ -153,7 +153,7 @@ typedef struct weir_filter {
     weir_answer (*upstream)(weir_exchange *exchange);
     /* FORBID, DONE. An attempt failed; `repeats`: 1 when it will be made again. */
     weir_answer (*upstream_error)(weir_exchange *exchange, weir_result why, uint32_t repeats);
-    /* A head of 1xx. */
+    /* Nothing else. A head of 1xx. */
     weir_answer (*interim)(weir_exchange *exchange, uint32_t status);
     /* PAUSE, BUFFER, DONE. Not of a response that this filter gave itself by respond(), nor are
      * the hooks of its body. */

@@ -6,11 +6,11 @@
  *
  * Credit is the only flow control. Whoever receives bytes grants credit; a sender never exceeds it.
  *  - A carrier starts with WEIR_CREDIT bytes granted to it when the connection opens. What the
- * protocol reads as its own framing it grants back at once (carrier_grant); body bytes it grants
- * back when core grants them on the channel.
- *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and with
- * nothing for what it is sent, until its protocol grants. A protocol grants again only when bytes
- * left.
+ *    protocol reads as its own framing it grants back at once (carrier_grant); body bytes it
+ *    grants back when core grants them on the channel.
+ *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and
+ *    with nothing for what it is sent, until its protocol grants. A protocol grants again only
+ *    when bytes left.
  *
  * No host function calls back into the protocol before the protocol's function has returned. */
 #ifndef WEIR_PROTOCOL_H
