@@ -47,23 +47,24 @@ enum { WEIR_REQUEST_DIRECTION = 0, WEIR_RESPONSE_DIRECTION = 1 };
 typedef int32_t weir_answer;
 enum {
     WEIR_CONTINUE = 0, /* on to the next filter */
-    WEIR_PAUSE = 1,    /* this direction stops at this filter until resume(), which acts as a late
-                          WEIR_CONTINUE; or until the filter settles the exchange, or its time is
-                          over (pause_limit()): then event() is told, and if the filter still does
-                          not act, that is a fault. Others cannot end this filter's pause */
-    WEIR_BUFFER = 2,   /* request, response: the head waits here until the whole body has come and
-                          body_full() has judged it */
-    WEIR_DONE = 3,     /* respond() or abort() was called: that settles the exchange */
-    WEIR_TAKE = 4,     /* bodies, tunnels: the bytes go no further; what this hook emitted, if
-                          anything, takes their place. With WEIR_END in the data, the end is taken
-                          too, unless it was emitted: it is owed then */
-    WEIR_HOLD = 5,     /* likewise, and the bytes stay with the filter: they hold back the sender
-                          until release() */
-    WEIR_DETACH = 6,   /* WEIR_CONTINUE, and of this filter only close() is called from here on */
-    WEIR_ACCEPT = 7,   /* authenticate: the credentials are good; set_user() was called */
-    WEIR_DENY = 8,     /* accept: close it. address: not this one. open, request, route, upstream:
-                          the client gets 403 */
-    WEIR_FORBID = 9,   /* upstream_error: do not repeat the attempt */
+    WEIR_PAUSE =
+        1,           /* this direction stops at this filter until resume(), which acts as a late
+                        WEIR_CONTINUE; or until the filter settles the exchange, or its time is
+                        over: then event() is told, and if the filter still does not act, with
+                        pause_limit() at least, that is a fault. Others cannot end this filter's pause */
+    WEIR_BUFFER = 2, /* request, response: the head waits here until the whole body has come and
+                        body_full() has judged it */
+    WEIR_DONE = 3,   /* respond() or abort() was called: that settles the exchange */
+    WEIR_TAKE = 4,   /* bodies, tunnels: the bytes go no further; what this hook emitted, if
+                        anything, takes their place. With WEIR_END in the data, the end is taken
+                        too, unless it was emitted: it is owed then */
+    WEIR_HOLD = 5,   /* likewise, and the bytes stay with the filter: they hold back the sender
+                        until release() */
+    WEIR_DETACH = 6, /* WEIR_CONTINUE, and of this filter only close() is called from here on */
+    WEIR_ACCEPT = 7, /* authenticate: the credentials are good; set_user() was called */
+    WEIR_DENY = 8,   /* accept: close it. address: not this one. open, request, route, upstream:
+                        the client gets 403 */
+    WEIR_FORBID = 9, /* upstream_error: do not repeat the attempt */
     WEIR_FAIL = -1 /* the filter failed: what `on_fault` in the configuration says, by default 500,
                       or a reset once the response head is out */
 };
@@ -285,8 +286,9 @@ typedef struct weir_filter_host {
     weir_result (*set_limit)(weir_exchange *exchange, uint32_t limit, uint32_t direction,
                              uint64_t value);
     /* --- settling it; acted upon when the hook has returned. Inside event() too. respond():
-     * WEIR_INVALID: no such status, a bad field; WEIR_ALREADY; WEIR_WRONG_PHASE: the response head
-     * is out. */
+     * WEIR_INVALID: no such status, a body of 204 or 304, 2xx to CONNECT, a bad field;
+     * WEIR_TOO_MUCH: of fields; WEIR_ALREADY; WEIR_WRONG_PHASE: the response head is out. The other
+     * filters see it like a server's response, but for those that have seen one before it. */
     weir_result (*respond)(weir_exchange *exchange, const weir_reply *reply);
     weir_result (*abort)(weir_exchange *exchange);
     /* Another target, in request, route, upstream and upstream_error: the name of an upstream, or
@@ -301,7 +303,8 @@ typedef struct weir_filter_host {
     weir_result (*release)(weir_exchange *exchange, uint32_t direction, uint64_t bytes);
     /* --- pauses. resume(): WEIR_ALREADY when it is not paused by this filter. */
     weir_result (*resume)(weir_exchange *exchange, uint32_t direction);
-    /* How long the next pause of that direction may last; the standard is 30 s. */
+    /* How long the next pause of that direction may last, or the one that is, from now on; the
+     * standard is what the configuration says, or 30 s. */
     weir_result (*pause_limit)(weir_exchange *exchange, uint32_t direction, uint32_t milliseconds);
     weir_reference (*reference)(weir_exchange *exchange); /* for services.h */
     /* Who the request's first field of that name says somebody is, such as Authorization; the one

@@ -460,9 +460,12 @@ static void process(weir_connection *connection, weir_slice *slice)
     }
 }
 
+static void on_client_end(weir_connection *connection, bool clean);
+
 void h1_receive_rest(weir_connection *connection)
 {
     struct h1 *h1 = h1_of(connection);
+    bool waited = !h1->channel;
     weir_slice slice = h1->rest;
     h1_host->buffer_reference(slice.owner); /* stays while it is parsed */
     process(connection, &slice);
@@ -472,6 +475,8 @@ void h1_receive_rest(weir_connection *connection)
         keep_rest(h1, &slice);
     }
     h1_host->buffer_release(slice.owner);
+    if (waited && h1->channel && h1->ended) /* the end came before the request could begin */
+        on_client_end(connection, true);
 }
 
 void h1_receive(weir_connection *connection, const weir_slice *given)

@@ -101,12 +101,13 @@ weir_result filter_credentials(weir_exchange *public, weir_string field,
 weir_answer authentication_run(struct exchange *x)
 {
     weir_credentials credentials = {.size = sizeof credentials};
-    if (notes_user(x).length || !filters_count(&x->filters, HOOK_AUTHENTICATE))
+    bool waits = x->filters.record->runs[WEIR_REQUEST_DIRECTION].waiting;
+    if ((notes_user(x).length && !waits) || !filters_count(&x->filters, HOOK_AUTHENTICATE))
         return WEIR_CONTINUE;
     if (x->request->view.kind == WEIR_AUTHENTICATION)
         credentials = of_protocol(x->request);
     int index = head_find(x->request, FIELD_PROXY_AUTHORIZATION, 0);
-    if (index >= 0 && !x->filters.record->runs[WEIR_REQUEST_DIRECTION].waiting)
+    if (index >= 0 && !waits)
         read_field(&x->arena, x->request->fields[index].value, &credentials);
     return filters_run(x, HOOK_AUTHENTICATE, WEIR_REQUEST_DIRECTION, &credentials);
 }

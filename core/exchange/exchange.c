@@ -132,16 +132,16 @@ static void renew_server(struct exchange *x, weir_result why)
     channel_init(&x->server, x->worker->turn, &x->mark, &x->arena);
 }
 
-/* Filters that have seen a response before this one do not see it instead of that one. */
 static void make_way_for_answer(struct exchange *x)
 {
     renew_server(x, WEIR_CANCELLED);
     stages_clear(&x->request_flow);
     stages_clear(&x->response_flow);
     x->response_flow = (struct flow){.source = &x->server, .sink = &x->client};
-    x->filters.record->runs[WEIR_RESPONSE_DIRECTION].waiting = false;
-    x->filters.record->runs[WEIR_RESPONSE_DIRECTION].collecting = false;
+    filters_make_way(x);
     x->response = NULL;
+    x->filters.record->reply = NULL;
+    x->aborted = false;
     x->progress = PROGRESS_ANSWERED;
 }
 
@@ -154,6 +154,7 @@ static void answer_failure(struct exchange *x, weir_result cause)
         return;
     }
     make_way_for_answer(x);
+    x->filters.record->replier = NULL;
     x->cause = cause;
     reply_for_cause(&x->server, cause, string_of(x->snapshot->via_name),
                     x->snapshot->error_template);
@@ -164,7 +165,6 @@ static void answer_with_reply(struct exchange *x)
     struct head *reply = x->filters.record->reply;
     weir_slice body = x->filters.record->reply_body;
     make_way_for_answer(x);
-    x->filters.record->reply = NULL;
     x->filters.record->answer_waits = x->filters.record->reply_continues;
     reply_with(&x->server, reply, &body, x->filters.record->reply_continues);
 }
@@ -174,6 +174,7 @@ static void answer_for_filter(struct exchange *x, weir_answer answer)
 {
     weir_result refusal =
         x->filters.record->refusal != WEIR_OK ? x->filters.record->refusal : WEIR_DENIED;
+    x->filters.record->refusal = WEIR_OK;
     if (answer == WEIR_DENY)
         answer_failure(x, refusal);
     else if (answer != WEIR_DONE)
@@ -337,17 +338,12 @@ static void step_begun(struct exchange *x)
     x->progress = PROGRESS_ROUTED;
 }
 
-static bool has_body(const struct channel *source)
-{
-    return !source->incoming_ended || source->incoming.count || source->trailers;
-}
-
 /* Filters that see the bytes; those that may change how many there are make the length unknown. */
 static void prepare_flow(struct exchange *x, uint32_t direction, enum filter_hook hook,
                          uint32_t edits)
 {
     struct flow *flow = exchange_flow(x, direction);
-    if (!has_body(flow->source))
+    if (relay_complete(flow) || !stages_may_have_body(x, direction))
         return;
     stages_extend(x, direction, hook, NULL);
     for (struct stage *stage = flow->first; stage; stage = stage->next)
@@ -383,14 +379,14 @@ static void step_routed(struct exchange *x)
         return;
     if (x->request->view.kind != WEIR_TUNNEL)
         hop_request(x->request, string_of(x->snapshot->via_name));
-    if (x->request->view.kind == WEIR_REQUEST && has_filters(x))
-        prepare_flow(x, WEIR_REQUEST_DIRECTION, HOOK_REQUEST_BODY, WEIR_FILTER_EDITS_REQUEST);
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     start_attempt(x);
 }
 
 static void send_request_head(struct exchange *x)
 {
+    if (x->request->view.kind == WEIR_REQUEST && has_filters(x))
+        prepare_flow(x, WEIR_REQUEST_DIRECTION, HOOK_REQUEST_BODY, WEIR_FILTER_EDITS_REQUEST);
     bool end = relay_complete(&x->request_flow) && x->request->view.kind != WEIR_TUNNEL;
     x->progress = PROGRESS_SENT;
     x->request_flow.ended = end;
@@ -476,6 +472,18 @@ static void step_connected(struct exchange *x)
         answer_failure(x, WEIR_INTERNAL);
 }
 
+/* The server's leg died under an answer that has come in part or whole. What there is is passed on,
+ * but a head that filters still have is not sent for a body that is known to be cut. */
+static void step_answer_broke(struct exchange *x, weir_result why)
+{
+    if (!x->response_sent && !x->server.incoming_ended) {
+        answer_failure(x, why == WEIR_RESET ? WEIR_CONNECTION_TERMINATED : why);
+    } else if (x->response_sent && relay_drained(&x->response_flow)) {
+        count_failed(x);
+        finish(x, why);
+    }
+}
+
 /* The server's leg died. What it delivered before is still passed on. */
 static void step_server_failed(struct exchange *x)
 {
@@ -488,14 +496,12 @@ static void step_server_failed(struct exchange *x)
         may = filters_let_repeat(x, why, may);
     if (x->finished || (!told && x->progress == PROGRESS_ANSWERED))
         return; /* a filter answered */
-    if (may) {
+    if (may)
         repeat_attempt(x, why);
-    } else if (!sent) {
+    else if (sent)
+        step_answer_broke(x, why);
+    else
         answer_failure(x, why);
-    } else if (x->response_sent && relay_drained(&x->response_flow)) {
-        count_failed(x);
-        finish(x, why);
-    }
 }
 
 /* The client's request broke off or came too slowly or too large: answered if it still can be. An
@@ -565,9 +571,11 @@ static void pass_interim(struct exchange *x)
         struct head *interim = x->server.interim;
         x->filters.record->interim = interim;
         hop_response(interim, string_of(x->snapshot->via_name));
-        ask_hook(x, HOOK_INTERIM, &interim->view.status);
-        x->server.interim = interim->next;
+        bool go = goes_on(x, ask_hook(x, HOOK_INTERIM, &interim->view.status));
         x->filters.record->interim = NULL;
+        if (!go)
+            return;
+        x->server.interim = interim->next;
         channel_interim(&x->client, interim);
     }
 }
@@ -607,8 +615,8 @@ static void prepare_tunnel(struct exchange *x)
 /* The answer to HEAD, or 304, tells of a body that the client would get changed. */
 static void forget_length(struct exchange *x)
 {
-    bool comes = has_body(&x->server) || x->response_flow.first;
-    if (x->response->view.content_length > 0 && !comes &&
+    if (x->response->view.content_length > 0 &&
+        !stages_may_have_body(x, WEIR_RESPONSE_DIRECTION) &&
         filters_have(x, WEIR_FILTER_EDITS_RESPONSE))
         exchange_set_length(x, WEIR_RESPONSE_DIRECTION, -1);
 }
@@ -818,7 +826,8 @@ static void on_deadline(struct wheel_entry *entry)
 
 static void leave_filters(struct exchange *x)
 {
-    ask_hook(x, HOOK_LOG, NULL);
+    if (x->opened)
+        ask_hook(x, HOOK_LOG, NULL);
     filters_close(x);
     stages_clear(&x->request_flow);
     stages_clear(&x->response_flow);

@@ -36,7 +36,6 @@ struct exchange {
     bool routed;           /* it has a target, and the filters of its route */
     bool authenticated;    /* its filters so far were asked who the client is */
     bool aborted;          /* a filter wants it to end without an answer */
-    bool repeat_forbidden; /* a filter wants no further attempt */
     bool response_sent;    /* the final head went to the client */
     bool tunnel;           /* both directions carry bytes and end by themselves */
     bool event_stream;     /* an answer that may be silent for long: text/event-stream */

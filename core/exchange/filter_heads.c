@@ -113,6 +113,14 @@ bool filter_heads_may_have(weir_string name, weir_string value)
     return string_is_token(name) && !of_the_host(name) && string_is_field_value(value);
 }
 
+bool filter_heads_fit(const weir_field *fields, uint32_t count)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count && count <= FIELDS_MOST; i++)
+        bytes += fields[i].name.length + fields[i].value.length;
+    return count <= FIELDS_MOST && bytes <= ADDED_MOST;
+}
+
 /* WEIR_OK: a field of that name may be changed now. */
 static weir_result check(const struct exchange *x, uint32_t which, weir_string name)
 {

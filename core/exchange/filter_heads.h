@@ -23,5 +23,7 @@ weir_result filter_set_status(weir_exchange *exchange, uint32_t status);
 
 /* Whether a filter may put that into an answer of its own. */
 bool filter_heads_may_have(weir_string name, weir_string value);
+/* Whether they are no more than a filter may put into one head. */
+bool filter_heads_fit(const weir_field *fields, uint32_t count);
 
 #endif

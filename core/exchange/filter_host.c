@@ -50,6 +50,15 @@ static bool good_fields(const weir_reply *reply)
     return true;
 }
 
+/* What the status says of the message: 204 and 304 have no body, 2xx to CONNECT is a tunnel. */
+static bool good_status(const struct exchange *x, const weir_reply *reply)
+{
+    bool opens = x->request->view.kind == WEIR_TUNNEL && reply->status < 300;
+    bool body = reply->body.length || (reply->flags & WEIR_MORE_DATA);
+    return reply->status >= 200 && reply->status <= 599 && !opens &&
+           !(body && (reply->status == 204 || reply->status == 304));
+}
+
 static struct head *head_of_reply(struct arena *arena, const weir_reply *reply)
 {
     struct head *head = head_new(arena);
@@ -84,8 +93,10 @@ static weir_result host_respond(weir_exchange *public, const weir_reply *reply)
         return rc;
     if (x->response_sent)
         return WEIR_WRONG_PHASE;
-    if (reply->status < 200 || reply->status > 599 || !good_fields(reply))
+    if (!good_status(x, reply) || !good_fields(reply))
         return WEIR_INVALID;
+    if (!filter_heads_fit(reply->fields, reply->count))
+        return WEIR_TOO_MUCH;
     buffer_release(x->filters.record->reply_body.owner);
     x->filters.record->reply = head_of_reply(&x->arena, reply);
     x->filters.record->reply_body = own_body(reply->body);

@@ -183,6 +183,27 @@ struct filter_state *filters_nth(struct exchange *x, enum filter_hook hook, uint
     return &filters->record->states[part][filters->chains[part]->lists[hook][part ? n - first : n]];
 }
 
+static struct filter_state *state_at(const struct exchange *x, uint32_t number)
+{
+    const struct filters *filters = &x->filters;
+    uint32_t first = filters->chains[0]->count;
+    return number < first ? &filters->record->states[0][number]
+                          : &filters->record->states[1][number - first];
+}
+
+static uint32_t count_states(const struct exchange *x)
+{
+    return x->filters.chains[0]->count + x->filters.chains[1]->count;
+}
+
+bool filters_takes_part(const struct filter_state *state, uint32_t direction)
+{
+    const struct filter_record *record = state->exchange->filters.record;
+    bool seen = direction == WEIR_RESPONSE_DIRECTION && record->seen_from &&
+                state->number + 1 >= record->seen_from;
+    return !state->detached && state != record->replier && !seen;
+}
+
 /* --- one hook of one filter */
 
 static weir_answer call(struct filter_state *state, enum filter_hook hook, const void *argument)
@@ -204,7 +225,8 @@ static weir_answer call(struct filter_state *state, enum filter_hook hook, const
     case HOOK_UPSTREAM:
         return filter->upstream(public);
     case HOOK_UPSTREAM_ERROR:
-        return filter->upstream_error(public, error->why, error->repeats);
+        return filter->upstream_error(public, error->why,
+                                      error->repeats && !state->exchange->filters.record->repeat_forbidden);
     case HOOK_INTERIM:
         return filter->interim(public, *(const uint32_t *)argument);
     case HOOK_RESPONSE:
@@ -248,10 +270,18 @@ static bool owes(const struct filter_state *state, const struct flow *flow)
     return stage && (stage->held || (stage->end_taken && !stage->ended));
 }
 
+/* Likewise of an answer of its own. */
+static bool owes_answer(const struct filter_state *state)
+{
+    const struct exchange *x = state->exchange;
+    return x->filters.record->replier == state && x->progress == PROGRESS_ANSWERED && x->cause == WEIR_OK &&
+           !x->server.incoming_ended;
+}
+
 static bool owes_any(const struct filter_state *state)
 {
     const struct exchange *x = state->exchange;
-    return owes(state, &x->request_flow) || owes(state, &x->response_flow);
+    return owes(state, &x->request_flow) || owes(state, &x->response_flow) || owes_answer(state);
 }
 
 /* A filter that is out of the exchange holds nothing up. */
@@ -265,35 +295,54 @@ static void leave(struct filter_state *state)
 weir_answer filters_fault(struct filter_state *state, enum filter_hook hook, const char *what)
 {
     report(state, hook, what);
+    struct exchange *x = state->exchange;
     bool skips = state->use->skip_on_fault && !owes_any(state);
-    state->exchange->filters.record->reply = NULL;
-    state->exchange->aborted = false;
+    if (!x->filters.record->settled) { /* what it said itself, if anything */
+        x->filters.record->reply = NULL;
+        x->aborted = false;
+    }
     leave(state);
     return skips ? WEIR_CONTINUE : WEIR_FAIL;
 }
 
-static bool is_legal(enum filter_hook hook, weir_answer answer)
+static bool is_legal(const struct filter_state *state, enum filter_hook hook, weir_answer answer)
 {
+    if (hook == HOOK_EVENT && answer == WEIR_DENY) /* late, for the hook that paused */
+        return state->paused & state->deniable;
     return answer >= 0 && answer < 32 && (hooks[hook].answers & (1u << answer));
+}
+
+/* What DONE and ACCEPT say that it has called. NULL: it has. */
+static const char *missing_call(const struct filter_state *state, weir_answer answer)
+{
+    const struct exchange *x = state->exchange;
+    bool settles = (x->filters.record->reply || x->aborted) && !x->filters.record->settled;
+    if (answer == WEIR_ACCEPT && !notes_user(x).length)
+        return "it answered WEIR_ACCEPT without set_user()";
+    if (settles && answer != WEIR_DONE)
+        return "it responded and did not answer WEIR_DONE";
+    if (answer == WEIR_DONE && !settles && !x->filters.record->settled)
+        return "it answered WEIR_DONE without a response";
+    return NULL;
 }
 
 /* Every answer but the usual one. */
 static weir_answer judge(struct filter_state *state, enum filter_hook hook, weir_answer answer)
 {
     struct exchange *x = state->exchange;
-    bool settled = x->filters.record->reply || x->aborted;
     if (answer == WEIR_FAIL)
         return filters_fault(state, hook, "it said so");
-    if (!is_legal(hook, answer))
+    if (!is_legal(state, hook, answer))
         return filters_fault(state, hook, "it may not answer that here");
     if (state->faulty)
         return filters_fault(state, hook, "it emitted beyond its credit");
-    if (settled != (answer == WEIR_DONE))
-        return filters_fault(state, hook,
-                             settled ? "it responded and did not answer WEIR_DONE"
-                                     : "it answered WEIR_DONE without a response");
-    if (answer == WEIR_DONE)
+    const char *missing = missing_call(state, answer);
+    if (missing)
+        return filters_fault(state, hook, missing);
+    if (answer == WEIR_DONE && !x->filters.record->settled) {
         x->filters.record->replier = state;
+        x->filters.record->settled = true;
+    }
     if (answer != WEIR_DETACH)
         return answer;
     if (owes_any(state))
@@ -367,8 +416,10 @@ weir_answer filters_open(struct exchange *x, uint32_t part)
 static weir_answer collect(struct exchange *x, uint32_t direction, struct filter_state *state)
 {
     struct filter_run *run = &x->filters.record->runs[direction];
-    if (!stages_collect(x, direction, state))
+    if (!state->use->filter->body_full)
         return filters_fault(state, HOOK_BODY_FULL, "it has no body_full to buffer for");
+    if (!stages_collect(x, direction, state))
+        return stage_show_nothing(direction, state);
     run->collecting = true;
     if (direction == WEIR_REQUEST_DIRECTION)
         exchange_invite_body(x);
@@ -381,7 +432,8 @@ static weir_answer look_again(struct exchange *x, uint32_t direction, struct fil
     struct filter_run *run = &x->filters.record->runs[direction];
     if (state->paused & (1u << direction))
         return WEIR_PAUSE;
-    if (!run->collecting || state->detached)
+    run->collecting &= !state->detached;
+    if (!run->collecting)
         return WEIR_CONTINUE;
     struct stage *stage = stage_find(exchange_flow(x, direction), state);
     if (!stage->full)
@@ -400,19 +452,22 @@ static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t d
                            struct filter_state *state, const void *argument)
 {
     struct filter_run *run = &x->filters.record->runs[direction];
+    bool waited = run->waiting != NULL;
     weir_answer answer;
-    if (run->waiting)
+    if (waited)
         answer = look_again(x, direction, state);
-    else if (state->detached || state == x->filters.record->replier)
+    else if (!filters_takes_part(state, direction))
         return WEIR_CONTINUE;
     else
         answer = filters_call(state, hook, argument);
-    run->waiting = false;
-    if (answer == WEIR_BUFFER)
+    run->waiting = NULL;
+    if (answer == WEIR_BUFFER) {
         answer = collect(x, direction, state);
-    else if (answer == WEIR_PAUSE && !run->collecting && !(state->paused & (1u << direction)))
-        filters_pause(state, direction);
-    run->waiting = answer == WEIR_PAUSE;
+        waited = true;
+    }
+    if (answer == WEIR_PAUSE && !run->collecting && !(state->paused & (1u << direction)))
+        filters_pause(state, direction, waited ? HOOK_BODY_FULL : hook);
+    run->waiting = answer == WEIR_PAUSE ? state : NULL;
     return answer == WEIR_ACCEPT || answer == WEIR_TAKE ? WEIR_CONTINUE : answer;
 }
 
@@ -422,7 +477,7 @@ weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t dire
     struct filter_run *run = &x->filters.record->runs[direction];
     uint32_t count = filters_count(&x->filters, hook);
     TRACE();
-    while (run->next < count && !is_settled(x, hook)) {
+    while (run->next < count && (run->waiting || !is_settled(x, hook))) {
         struct filter_state *state = filters_nth(x, hook, run->next, direction);
         weir_answer answer = run_one(x, hook, direction, state, argument);
         if (answer == WEIR_PAUSE)
@@ -434,9 +489,29 @@ weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t dire
     return WEIR_CONTINUE;
 }
 
+/* Whoever still waits waits in vain: what its hook was asked about is over. */
 void filters_rewind(struct exchange *x, uint32_t direction)
 {
-    x->filters.record->runs[direction] = (struct filter_run){0};
+    struct filter_run *run = &x->filters.record->runs[direction];
+    if (run->waiting)
+        filters_unpause(run->waiting, direction);
+    *run = (struct filter_run){0};
+}
+
+void filters_make_way(struct exchange *x)
+{
+    struct filter_record *record = x->filters.record;
+    struct filter_run *run = &record->runs[WEIR_RESPONSE_DIRECTION];
+    for (uint32_t i = 0; record->pauses && i < count_states(x); i++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            filters_unpause(state_at(x, i), direction);
+    run->next += run->waiting != NULL;
+    if (run->next)
+        record->seen_from =
+            filters_nth(x, HOOK_RESPONSE, run->next - 1u, WEIR_RESPONSE_DIRECTION)->number + 1;
+    run->waiting = record->runs[WEIR_REQUEST_DIRECTION].waiting = NULL;
+    run->collecting = false;
+    record->settled = false;
 }
 
 void filters_begin(struct exchange *x, enum filter_hook hook, bool of_route)
@@ -454,15 +529,18 @@ static uint32_t direction_of(enum filter_hook hook)
 weir_answer filters_ask(struct exchange *x, enum filter_hook hook, const void *argument)
 {
     uint32_t count = filters_count(&x->filters, hook);
+    x->filters.record->repeat_forbidden = false;
     for (uint32_t i = 0; i < count; i++) {
         struct filter_state *state = filters_nth(x, hook, i, direction_of(hook));
         if (state->detached)
             continue;
         weir_answer answer = filters_call(state, hook, argument);
-        if (answer != WEIR_CONTINUE)
+        if (answer == WEIR_FORBID)
+            x->filters.record->repeat_forbidden = true; /* the others are told of it */
+        else if (answer != WEIR_CONTINUE)
             return answer;
     }
-    return WEIR_CONTINUE;
+    return x->filters.record->repeat_forbidden ? WEIR_FORBID : WEIR_CONTINUE;
 }
 
 /* --- pauses */
@@ -473,7 +551,7 @@ static uint32_t since_begin_ms(const struct exchange *x)
     return now_ms > begun_ms ? (uint32_t)(now_ms - begun_ms) : 0;
 }
 
-void filters_pause(struct filter_state *state, uint32_t direction)
+void filters_pause(struct filter_state *state, uint32_t direction, enum filter_hook hook)
 {
     uint32_t limit = state->pause_ms[direction];
     if (state->paused & (1u << direction))
@@ -482,16 +560,17 @@ void filters_pause(struct filter_state *state, uint32_t direction)
         limit = state->use->pause_limit_ms ? state->use->pause_limit_ms : PAUSE_STANDARD_MS;
     state->exchange->filters.record->pauses++;
     state->paused |= (uint8_t)(1u << direction);
+    state->deniable &= (uint8_t) ~(1u << direction);
+    if (hooks[hook].answers & ANSWER(DENY))
+        state->deniable |= (uint8_t)(1u << direction);
     filters_limit_pause(state, direction, limit);
 }
 
 void filters_limit_pause(struct filter_state *state, uint32_t direction, uint32_t milliseconds)
 {
     state->pause_ms[direction] = milliseconds;
-    if (!(state->paused & (1u << direction)))
-        return;
-    state->pause_ms[direction] += since_begin_ms(state->exchange);
-    state->told = false;
+    if (state->paused & (1u << direction))
+        state->pause_ms[direction] += since_begin_ms(state->exchange);
 }
 
 void filters_unpause(struct filter_state *state, uint32_t direction)
@@ -501,19 +580,7 @@ void filters_unpause(struct filter_state *state, uint32_t direction)
     state->paused &= (uint8_t) ~(1u << direction);
     state->pause_ms[direction] = 0;
     state->exchange->filters.record->pauses--;
-}
-
-static struct filter_state *state_at(const struct exchange *x, uint32_t number)
-{
-    const struct filters *filters = &x->filters;
-    uint32_t first = filters->chains[0]->count;
-    return number < first ? &filters->record->states[0][number]
-                          : &filters->record->states[1][number - first];
-}
-
-static uint32_t count_states(const struct exchange *x)
-{
-    return x->filters.chains[0]->count + x->filters.chains[1]->count;
+    state->exchange->active_ms = loop_now_ms(state->exchange->worker->loop); /* nobody was idle */
 }
 
 bool filters_have(const struct exchange *x, uint32_t flag)
@@ -539,28 +606,32 @@ uint64_t filters_deadline(const struct exchange *x)
     return least == UINT32_MAX ? UINT64_MAX : x->start_us / 1000 + least;
 }
 
+static bool is_over(const struct filter_state *state, uint32_t direction)
+{
+    return (state->paused & (1u << direction)) &&
+           state->pause_ms[direction] <= since_begin_ms(state->exchange);
+}
+
 static weir_answer pause_over(struct filter_state *state, uint32_t direction)
 {
     weir_event event = {.size = sizeof event,
                         .kind = WEIR_EVENT_PAUSE_LIMIT,
                         .direction = direction,
                         .result = WEIR_FILTER_TIMEOUT};
-    if (!state->use->filter->event || state->told)
-        return filters_fault(state, HOOK_EVENT, "it paused and did not go on in time");
-    state->told = true;
-    weir_answer answer = filters_call(state, HOOK_EVENT, &event);
-    if (answer == WEIR_CONTINUE && (state->paused & (1u << direction)))
+    weir_answer answer = WEIR_CONTINUE;
+    if (state->use->filter->event)
+        answer = filters_call(state, HOOK_EVENT, &event);
+    if (answer == WEIR_CONTINUE && is_over(state, direction))
         return filters_fault(state, HOOK_EVENT, "it paused and did not go on in time");
     return answer;
 }
 
 weir_answer filters_pauses_over(struct exchange *x)
 {
-    uint32_t now = since_begin_ms(x);
     for (uint32_t i = 0; i < count_states(x); i++)
         for (uint32_t direction = 0; direction < 2; direction++) {
             struct filter_state *state = state_at(x, i);
-            if (!(state->paused & (1u << direction)) || state->pause_ms[direction] > now)
+            if (!is_over(state, direction))
                 continue;
             weir_answer answer = pause_over(state, direction);
             if (answer != WEIR_CONTINUE)

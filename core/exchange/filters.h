@@ -65,17 +65,17 @@ struct filter_state {
     uint32_t buffer_most;      /* as by set_limit(); 0: the configuration's */
     uint8_t paused;            /* bit by direction */
     uint8_t number;            /* among the exchange's filters, those of the route last */
+    uint8_t deniable : 2;      /* likewise: a hook paused that may deny, so event() may */
     bool detached : 1;         /* only close() is called */
     bool faulty : 1;           /* in this call of a hook it did what it must not */
-    bool told : 1;             /* that its pause is over its time */
     bool buffer_truncates : 1; /* as by set_limit() */
 };
 
 /* Where the hooks of one direction have come to. */
 struct filter_run {
-    uint8_t next;    /* in the order in which they run */
-    bool waiting;    /* the one there has paused or collects a body */
-    bool collecting; /* ... a body */
+    uint8_t next;                 /* in the order in which they run */
+    struct filter_state *waiting; /* the one there, when it has paused or collects a body */
+    bool collecting;              /* ... a body */
 };
 
 /* What an exchange has of its filters, and what they did. */
@@ -83,6 +83,10 @@ struct filter_record {
     struct filter_state *states[2]; /* by chain */
     struct filter_run runs[2];      /* by direction */
     uint8_t pauses;                 /* how many there are */
+    uint8_t seen_from;              /* filters of that number less one, or more, saw another
+                                       response before this one; 0: nobody did */
+    bool settled;                   /* one has responded or aborted: to be acted upon */
+    bool repeat_forbidden;          /* of the attempt that has failed */
     bool answer_waits;              /* the replier wants to know when it has credit again */
     bool reply_continues;           /* more of the reply's body comes */
     weir_result refusal;            /* why, when it is not WEIR_DENIED */
@@ -164,6 +168,10 @@ bool filters_have(const struct exchange *exchange, uint32_t flag);
 /* Nothing if the exchange ended before filters_open(). */
 void filters_close(struct exchange *exchange);
 
+/* The exchange gets another answer than what its filters wait for or have seen: nobody is waited
+ * for any more, and those that have seen a response do not see the other one. */
+void filters_make_way(struct exchange *exchange);
+
 /* What argument upstream_error has. */
 struct filter_upstream_error {
     weir_result why;
@@ -179,7 +187,9 @@ static inline struct filter_state *filter_state_of(weir_exchange *public)
 {
     return (struct filter_state *)(void *)public;
 }
-void filters_pause(struct filter_state *state, uint32_t direction);
+/* Whether it sees what passes in that direction. */
+bool filters_takes_part(const struct filter_state *state, uint32_t direction);
+void filters_pause(struct filter_state *state, uint32_t direction, enum filter_hook hook);
 /* Of the pause that it has in that direction, from now on, or of the next one. */
 void filters_limit_pause(struct filter_state *state, uint32_t direction, uint32_t milliseconds);
 void filters_unpause(struct filter_state *state, uint32_t direction);

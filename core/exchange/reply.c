@@ -187,7 +187,8 @@ void reply_with(struct channel *channel, struct head *head, const weir_slice *bo
     head->view.version = WEIR_STRING("1.1");
     head->view.content_length = continues ? -1 : (int64_t)body->length;
     head->view.reason = reply_reason(head->view.status);
-    if (!continues)
+    bool bodiless = head->view.status == 204 || head->view.status == 304; /* RFC 9110 8.6 */
+    if (!continues && !bodiless)
         head_append(head, WEIR_STRING("Content-Length"),
                     arena_format(channel->arena, "%zu", body->length));
     channel_deliver_head(channel, &head->view);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/base/string.h"
 #include "core/exchange/exchange.h"
 
 enum { SLICES_MOST = 32, BUFFER_STANDARD = 1 << 20 };
@@ -31,11 +32,6 @@ static bool comes_before(const struct filter_state *a, const struct filter_state
     return direction == WEIR_REQUEST_DIRECTION ? a->number < b->number : a->number > b->number;
 }
 
-static bool takes_part(const struct exchange *x, const struct filter_state *state)
-{
-    return !state->detached && state != x->filters.record->replier;
-}
-
 void stages_extend(struct exchange *x, uint32_t direction, enum filter_hook hook,
                    const struct filter_state *limit)
 {
@@ -45,7 +41,7 @@ void stages_extend(struct exchange *x, uint32_t direction, enum filter_hook hook
         struct filter_state *state = filters_nth(x, hook, flow->staged, direction);
         if (limit && !comes_before(state, limit, direction))
             break;
-        if (takes_part(x, state) && !stage_find(flow, state))
+        if (filters_takes_part(state, direction) && !stage_find(flow, state))
             append(x, flow, state, hook);
     }
 }
@@ -55,11 +51,22 @@ static enum filter_hook body_hook(uint32_t direction)
     return direction == WEIR_REQUEST_DIRECTION ? HOOK_REQUEST_BODY : HOOK_RESPONSE_BODY;
 }
 
-struct stage *stages_collect(struct exchange *x, uint32_t direction, struct filter_state *filter)
+bool stages_may_have_body(const struct exchange *x, uint32_t direction)
+{
+    const weir_head *head = &x->request->view;
+    if (direction == WEIR_REQUEST_DIRECTION)
+        return head->kind == WEIR_REQUEST && !head->protocol.length;
+    bool asked = !string_equal(head->method, WEIR_STRING("HEAD"));
+    head = &x->response->view;
+    return asked && head->kind == WEIR_REQUEST && !head->protocol.length && head->status >= 200 &&
+           head->status != 204 && head->status != 304;
+}
+
+bool stages_collect(struct exchange *x, uint32_t direction, struct filter_state *filter)
 {
     struct flow *flow = exchange_flow(x, direction);
-    if (!filter->use->filter->body_full)
-        return NULL;
+    if (!stages_may_have_body(x, direction))
+        return false;
     stages_extend(x, direction, body_hook(direction), filter);
     struct stage *stage = append(x, flow, filter, body_hook(direction));
     stage->mode = STAGE_COLLECTS;
@@ -68,7 +75,7 @@ struct stage *stages_collect(struct exchange *x, uint32_t direction, struct filt
     if (!stage->most)
         stage->most = BUFFER_STANDARD;
     stage->truncates = filter->buffer_truncates;
-    return stage;
+    return true;
 }
 
 struct stage *stage_find(const struct flow *flow, const struct filter_state *filter)
@@ -89,13 +96,20 @@ void stages_clear(struct flow *flow)
 
 /* --- accounts */
 
+/* Of what a stage took that does not go out byte by byte: all but what is held, when nothing that
+ * came of it is there any more. */
+static uint64_t gone(const struct stage *stage)
+{
+    return stage->transit || stage->queue.bytes ? 0 : stage->taken - stage->held;
+}
+
 /* `bytes` of what `stage` passed on have left; of the source when it is NULL. */
 static void give_back(struct flow *flow, struct stage *stage, uint64_t bytes)
 {
     while (bytes && stage) {
         stage->transit -= bytes;
         if (!stage->exact)
-            bytes = stage->transit || stage->queue.bytes || stage->held ? 0 : stage->taken;
+            bytes = gone(stage);
         stage->taken -= bytes;
         stage = stage->previous;
     }
@@ -108,10 +122,10 @@ static void give_back(struct flow *flow, struct stage *stage, uint64_t bytes)
 /* Nothing came of what it took, or nothing that is still there. */
 static void settle(struct flow *flow, struct stage *stage)
 {
-    uint64_t bytes = stage->taken;
-    if (stage->exact || !bytes || stage->transit || stage->queue.bytes || stage->held)
+    uint64_t bytes = stage->exact ? 0 : gone(stage);
+    if (!bytes)
         return;
-    stage->taken = 0;
+    stage->taken -= bytes;
     give_back(flow, stage->previous, bytes);
 }
 
@@ -180,7 +194,7 @@ static weir_answer act(struct exchange *x, uint32_t direction, struct stage *sta
         settle(flow, stage);
         break;
     case WEIR_PAUSE:
-        filters_pause(stage->filter, direction);
+        filters_pause(stage->filter, direction, stage->hook);
         stage->shown = data->bytes;
         stage->shown_end = end;
         break;
@@ -233,7 +247,7 @@ static weir_answer step_asks(struct exchange *x, uint32_t direction, struct stag
 static void drop_rest(struct flow *flow, struct stage *stage)
 {
     struct slice_queue *input = input_of(flow, stage);
-    if (stage->ended && input->bytes && stage->mode == STAGE_ASKS) {
+    if (stage->ended && input->bytes) {
         stage->exact = false;
         take(flow, stage, input->bytes);
         settle(flow, stage);
@@ -313,8 +327,16 @@ weir_answer stage_show_whole(struct exchange *x, uint32_t direction, struct stag
     }
     slice_queue_deinit(&stage->queue);
     stage->queue = emitted;
-    exchange_set_length(x, direction, stage->overflowed ? -1 : (int64_t)emitted.bytes);
+    bool more = stage->overflowed || exchange_flow(x, direction)->source->trailers;
+    exchange_set_length(x, direction, more ? -1 : (int64_t)emitted.bytes);
     return WEIR_CONTINUE;
+}
+
+weir_answer stage_show_nothing(uint32_t direction, struct filter_state *filter)
+{
+    weir_data data = {.size = sizeof data, .direction = direction, .flags = WEIR_END};
+    weir_answer answer = filters_call(filter, HOOK_BODY_FULL, &data);
+    return answer == WEIR_TAKE ? WEIR_CONTINUE : answer;
 }
 
 /* --- all of them */
@@ -334,7 +356,7 @@ static weir_answer step_stage(struct exchange *x, uint32_t direction, struct sta
     struct flow *flow = exchange_flow(x, direction);
     if (stage->filter->paused & (1u << direction))
         return WEIR_CONTINUE;
-    if (stage->mode == STAGE_ASKS && stage->filter->detached) {
+    if (stage->mode != STAGE_PASSES && stage->filter->detached) {
         stage->mode = STAGE_PASSES;
         stage->held = 0;
         stage->ended |= stage->end_taken; /* the end that it owes is nobody else's to bring */
@@ -352,6 +374,7 @@ static weir_answer step_stage(struct exchange *x, uint32_t direction, struct sta
         step_collects(flow, stage, moved);
         break;
     case STAGE_PASSES:
+        drop_rest(flow, stage);
         step_passes(flow, stage, moved);
         settle(flow, stage);
         break;
@@ -395,13 +418,17 @@ uint64_t slices_bytes(const weir_slice *slices, uint32_t count)
     return bytes;
 }
 
-size_t stage_credit(struct stage *stage)
+static size_t credit_of(const struct stage *stage)
 {
     uint64_t most = stage->whole ? stage->most : WEIR_CREDIT;
     uint64_t used = stage->whole ? stage->whole->bytes : stage->queue.bytes;
-    size_t credit = used < most ? (size_t)(most - used) : 0;
-    stage->wants_credit = !stage->whole && used;
-    return credit;
+    return used < most ? (size_t)(most - used) : 0;
+}
+
+size_t stage_credit(struct stage *stage)
+{
+    stage->wants_credit = !stage->whole && stage->queue.bytes;
+    return credit_of(stage);
 }
 
 weir_result stage_emit(struct stage *stage, const weir_slice *slices, uint32_t count,
@@ -412,7 +439,7 @@ weir_result stage_emit(struct stage *stage, const weir_slice *slices, uint32_t c
         return WEIR_ALREADY;
     if (collecting && !stage->whole)
         return WEIR_WRONG_PHASE;
-    if (slices_bytes(slices, count) > stage_credit(stage)) {
+    if (slices_bytes(slices, count) > credit_of(stage)) {
         stage->filter->faulty = true;
         return WEIR_TOO_MUCH;
     }

@@ -42,12 +42,16 @@ struct stage {
  * of all that are left). */
 void stages_extend(struct exchange *exchange, uint32_t direction, enum filter_hook hook,
                    const struct filter_state *limit);
-/* Adds one that collects for that filter: the head waits for the whole body. */
-struct stage *stages_collect(struct exchange *exchange, uint32_t direction,
-                             struct filter_state *filter);
+/* False: the message never has one, like a tunnel or the answer to HEAD. */
+bool stages_may_have_body(const struct exchange *exchange, uint32_t direction);
+/* Adds one that collects for that filter: the head waits for the whole body. False: the message
+ * never has one. */
+bool stages_collect(struct exchange *exchange, uint32_t direction, struct filter_state *filter);
 struct stage *stage_find(const struct flow *flow, const struct filter_state *filter);
 /* The whole body that was collected has been shown: passes it on, or what was emitted instead. */
 weir_answer stage_show_whole(struct exchange *exchange, uint32_t direction, struct stage *stage);
+/* Likewise of a message without a body; it stays one. */
+weir_answer stage_show_nothing(uint32_t direction, struct filter_state *filter);
 
 /* Moves what can be moved through all stages. As filters_run(); *moved is set when anything did. */
 weir_answer stages_pump(struct exchange *exchange, uint32_t direction, bool *moved);
