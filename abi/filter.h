@@ -47,24 +47,23 @@ enum { WEIR_REQUEST_DIRECTION = 0, WEIR_RESPONSE_DIRECTION = 1 };
 typedef int32_t weir_answer;
 enum {
     WEIR_CONTINUE = 0, /* on to the next filter */
-    WEIR_PAUSE =
-        1,           /* this direction stops at this filter until resume(), which acts as a late
-                        WEIR_CONTINUE; or until the filter settles the exchange, or its time is
-                        over: then event() is told, and if the filter still does not act, with
-                        pause_limit() at least, that is a fault. Others cannot end this filter's pause */
-    WEIR_BUFFER = 2, /* request, response: the head waits here until the whole body has come and
-                        body_full() has judged it */
-    WEIR_DONE = 3,   /* respond() or abort() was called: that settles the exchange */
-    WEIR_TAKE = 4,   /* bodies, tunnels: the bytes go no further; what this hook emitted, if
-                        anything, takes their place. With WEIR_END in the data, the end is taken
-                        too, unless it was emitted: it is owed then */
-    WEIR_HOLD = 5,   /* likewise, and the bytes stay with the filter: they hold back the sender
-                        until release() */
-    WEIR_DETACH = 6, /* WEIR_CONTINUE, and of this filter only close() is called from here on */
-    WEIR_ACCEPT = 7, /* authenticate: the credentials are good; set_user() was called */
-    WEIR_DENY = 8,   /* accept: close it. address: not this one. open, request, route, upstream:
-                        the client gets 403 */
-    WEIR_FORBID = 9, /* upstream_error: do not repeat the attempt */
+    WEIR_PAUSE = 1,    /* this direction stops at this filter until resume(), which acts as a late
+                          WEIR_CONTINUE; or until the filter settles the exchange, or its time is
+                          over: then event() is told, and if the filter still does not act, by
+                          pause_limit() at least, that is a fault. Others cannot end its pause */
+    WEIR_BUFFER = 2,   /* request, response: the head waits here until the whole body has come and
+                          body_full() has judged it */
+    WEIR_DONE = 3,     /* respond() or abort() was called: that settles the exchange */
+    WEIR_TAKE = 4,     /* bodies, tunnels: the bytes go no further; what this hook emitted, if
+                          anything, takes their place. With WEIR_END in the data, the end is taken
+                          too, unless it was emitted: it is owed then */
+    WEIR_HOLD = 5,     /* likewise, and the bytes stay with the filter: they hold back the sender
+                          until release() */
+    WEIR_DETACH = 6,   /* WEIR_CONTINUE, and of this filter only close() is called from here on */
+    WEIR_ACCEPT = 7,   /* authenticate: the credentials are good; set_user() was called */
+    WEIR_DENY = 8,     /* accept: close it. address: not this one. open, request, route, upstream:
+                          the client gets 403 */
+    WEIR_FORBID = 9,   /* upstream_error: do not repeat the attempt */
     WEIR_FAIL = -1 /* the filter failed: what `on_fault` in the configuration says, by default 500,
                       or a reset once the response head is out */
 };

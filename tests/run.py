@@ -112,7 +112,10 @@ def simulator():
     checked, fast = ASAN / "sim", RELEASE / "sim"
     runs = [(f"seed {seed}", checked, "--seed", str(seed), "--exchanges", "5000")
             for seed in range(1, 5)]
+    runs += [(f"filters, seed {seed}", checked, "--filters", "--seed", str(seed),
+              "--exchanges", "3000") for seed in range(1, 5)]
     runs.append(("new seed", fast, "--exchanges", "50000"))
+    runs.append(("filters, new seed", fast, "--filters", "--exchanges", "50000"))
     _, listed, _ = execute([fast, "--list-invariants"], SIMULATOR_SECONDS)
     broken = [line.split()[0] for line in listed.splitlines() if line]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -615,8 +615,7 @@ static void prepare_tunnel(struct exchange *x)
 /* The answer to HEAD, or 304, tells of a body that the client would get changed. */
 static void forget_length(struct exchange *x)
 {
-    if (x->response->view.content_length > 0 &&
-        !stages_may_have_body(x, WEIR_RESPONSE_DIRECTION) &&
+    if (x->response->view.content_length > 0 && !stages_may_have_body(x, WEIR_RESPONSE_DIRECTION) &&
         filters_have(x, WEIR_FILTER_EDITS_RESPONSE))
         exchange_set_length(x, WEIR_RESPONSE_DIRECTION, -1);
 }

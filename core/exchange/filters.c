@@ -226,7 +226,8 @@ static weir_answer call(struct filter_state *state, enum filter_hook hook, const
         return filter->upstream(public);
     case HOOK_UPSTREAM_ERROR:
         return filter->upstream_error(public, error->why,
-                                      error->repeats && !state->exchange->filters.record->repeat_forbidden);
+                                      error->repeats &&
+                                          !state->exchange->filters.record->repeat_forbidden);
     case HOOK_INTERIM:
         return filter->interim(public, *(const uint32_t *)argument);
     case HOOK_RESPONSE:
@@ -274,8 +275,8 @@ static bool owes(const struct filter_state *state, const struct flow *flow)
 static bool owes_answer(const struct filter_state *state)
 {
     const struct exchange *x = state->exchange;
-    return x->filters.record->replier == state && x->progress == PROGRESS_ANSWERED && x->cause == WEIR_OK &&
-           !x->server.incoming_ended;
+    return x->filters.record->replier == state && x->progress == PROGRESS_ANSWERED &&
+           x->cause == WEIR_OK && !x->server.incoming_ended;
 }
 
 static bool owes_any(const struct filter_state *state)

@@ -40,6 +40,37 @@ def test_body_between_two_pipelined_requests(connect, make_origin):
     assert [request.body for request in origin.requests] == [b"", b"GET ", b""]
 
 
+def slow(connection):
+    while connection.request():
+        time.sleep(0.3)
+        connection.send(ok(b"slow"))
+
+
+def test_end_behind_a_pipelined_tunnel_that_has_not_begun(connect, make_origin):
+    """What came with the end, before CONNECT could be looked at, is followed by it."""
+    def behind(connection):
+        assert connection.reader.take_rest() == b"early"
+        connection.send(b"bye")
+
+    origin, tunnelled = make_origin(slow), make_origin(behind)
+    client = connect()
+    authority = tunnelled.authority
+    client.send(get(origin) + b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\nearly" % (authority, authority))
+    client.half_close()
+    assert client.response().body == b"slow"
+    assert client.response(b"CONNECT").status == 200
+    assert client.reader.take_rest() == b"bye"
+
+
+def test_end_in_a_pipelined_body_that_has_not_begun(connect, make_origin):
+    origin = make_origin(slow)
+    client = connect()
+    client.send(get(origin) + get(origin, "/2", b"Content-Length: 4\r\n", b"POST") + b"ab")
+    client.half_close()
+    assert client.response().body == b"slow"
+    assert client.response(b"POST").status == 400
+
+
 def test_second_pipelined_request_malformed(weir, make_origin):
     origin = make_origin()
     with Client(weir.address) as client:

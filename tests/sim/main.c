@@ -181,9 +181,9 @@ static void run(void)
 
 /* --- the command line */
 
-static const char usage[] =
-    "usage: sim [--exchanges N] [--seed S] [--faults all|none] [--break INVARIANT] [--verbose]\n"
-    "       sim --list-invariants\n";
+static const char usage[] = "usage: sim [--exchanges N] [--seed S] [--faults all|none] [--filters] "
+                            "[--break INVARIANT] [--verbose]\n"
+                            "       sim --list-invariants\n";
 
 static void list_invariants(void)
 {
@@ -228,6 +228,8 @@ static bool parse_options(char **arguments)
     for (char **at = arguments + 1; *at; at++) {
         if (!strcmp(*at, "--verbose"))
             simulation.verbose = true;
+        else if (!strcmp(*at, "--filters"))
+            simulation.filters = true;
         else if (!parse_option(*at, at[1]))
             return false;
         else
@@ -257,8 +259,9 @@ int main(int count, char **arguments)
         fputs(usage, stderr);
         return 2;
     }
-    printf("seed %" PRIu64 ", %" PRIu64 " exchanges, faults %s\n", simulation.seed,
-           simulation.exchanges, simulation.faults ? "all" : "none");
+    printf("seed %" PRIu64 ", %" PRIu64 " exchanges, faults %s%s\n", simulation.seed,
+           simulation.exchanges, simulation.faults ? "all" : "none",
+           simulation.filters ? ", filters that meddle" : "");
     fflush(stdout);
     simulation.dice = dice_of(simulation.seed, NETWORK_DICE);
     run();

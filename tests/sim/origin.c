@@ -335,6 +335,7 @@ static void start_tunnel(struct origin *origin, struct plan *plan)
     struct peer *peer = &origin->peer;
     peer_begin(peer, plan);
     account_attempt(plan, false);
+    plan->attempt_repeatable = simulation.filters; /* until it carries bytes: one may hold it up */
     plan->ways[REQUEST].buffers += peer->end->capacity;
     plan->ways[RESPONSE].buffers += peer->end->other->capacity;
     reader_expect(&peer->reader, BODY_UNTIL_CLOSE, 0);

@@ -50,6 +50,8 @@ void violated(enum invariant invariant, uint64_t exchange, const char *format, .
     fprintf(stderr, ", seed %" PRIu64 "\n  again: sim --seed %" PRIu64 " --exchanges %" PRIu64,
             simulation.seed, simulation.seed, simulation.exchanges);
     fprintf(stderr, " --faults %s", simulation.faults ? "all" : "none");
+    if (simulation.filters)
+        fprintf(stderr, " --filters");
     if (simulation.broken >= 0)
         fprintf(stderr, " --break %s", invariant_texts[simulation.broken].name);
     fprintf(stderr, " --verbose | tail -n 500\n");

@@ -34,7 +34,7 @@ extern const struct invariant_text invariant_texts[INVARIANTS];
 
 struct simulation {
     uint64_t seed, exchanges;
-    bool faults, verbose;
+    bool faults, filters, verbose;
     int broken; /* the invariant to break on purpose, or -1 */
     uint64_t now_us;
     struct dice dice; /* of the network and of time */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "core/exchange/exchange.h"
+#include "tests/sim/meddler.h"
 #include "tests/sim/simulation.h"
 
 static uint64_t opened, closed;
@@ -39,10 +40,11 @@ const struct filter_chain *witness_chain(void)
                                        .response = on_head,
                                        .close = on_close};
     static const struct filter_use use = {.filter = &filter, .plugin = "witness"};
-    static const struct filter_use *const uses[] = {&use};
+    static const struct filter_use *uses[1 + MEDDLERS] = {&use};
     static struct filter_chain chain;
     opened = closed = 0;
-    filter_chain_build(&chain, uses, 1);
+    meddler_uses(uses + 1);
+    filter_chain_build(&chain, uses, simulation.filters ? 1 + MEDDLERS : 1);
     return &chain;
 }
 
@@ -53,4 +55,5 @@ void witness_check(uint64_t exchanges)
                  "a filter was told of %" PRIu64 " beginnings and %" PRIu64 " ends of %" PRIu64
                  " exchanges",
                  opened, closed, exchanges);
+    meddler_check();
 }

@@ -111,6 +111,7 @@ static int set_up(void **state)
     exchange.worker = &worker;
     exchange.use = &use_of_snapshot;
     filters_init(&exchange.filters, &chain);
+    exchange.request = head_new(&exchange.arena);
     visits[0] = 0;
     answering = NULL;
     answer = WEIR_CONTINUE;
