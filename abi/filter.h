@@ -151,7 +151,8 @@ typedef struct weir_filter {
     weir_answer (*address)(weir_exchange *exchange, const weir_address *address);
     /* PAUSE, DENY, DONE. There is a connection; before the head is sent. */
     weir_answer (*upstream)(weir_exchange *exchange);
-    /* FORBID, DONE. An attempt failed; `repeats`: 1 when it will be made again. */
+    /* FORBID, DONE. An attempt failed; `repeats`: 1 when it will be made again. When it reached
+     * nobody, retarget() makes another one, of three at most. */
     weir_answer (*upstream_error)(weir_exchange *exchange, weir_result why, uint32_t repeats);
     /* Nothing else. A head of 1xx. */
     weir_answer (*interim)(weir_exchange *exchange, uint32_t status);

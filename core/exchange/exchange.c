@@ -429,22 +429,6 @@ static weir_result judge_address(struct mark *mark, const struct address *addres
     return answer == WEIR_DENY ? WEIR_DENIED : x->filters.record->refusal;
 }
 
-static void step_acquiring(struct exchange *x)
-{
-    enum attempt_state state = attempt_step(&x->attempt, &x->target);
-    if (state == ATTEMPT_FAILED) {
-        weir_result error = x->attempt.error;
-        filters_let_repeat(x, error, false);
-        if (x->progress == PROGRESS_ACQUIRING && !x->finished)
-            answer_failure(x, error);
-        return;
-    }
-    if (state != ATTEMPT_READY)
-        return;
-    connection_attach(x->attempt.connection, &x->server);
-    x->progress = PROGRESS_CONNECTED;
-}
-
 static void repeat_attempt(struct exchange *x, weir_result why)
 {
     renew_server(x, why);
@@ -453,6 +437,32 @@ static void repeat_attempt(struct exchange *x, weir_result why)
         return;
     start_attempt(x);
     turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark); /* the dial may wait for us only */
+}
+
+/* Nothing was sent, so a filter may send it elsewhere. */
+static void step_not_reached(struct exchange *x)
+{
+    weir_result error = x->attempt.error;
+    filters_let_repeat(x, error, false);
+    if (x->progress != PROGRESS_ACQUIRING || x->finished)
+        return;
+    if (x->filters.record->retarget.length && x->attempt.number < ATTEMPTS_MOST)
+        repeat_attempt(x, WEIR_OK);
+    else
+        answer_failure(x, error);
+}
+
+static void step_acquiring(struct exchange *x)
+{
+    enum attempt_state state = attempt_step(&x->attempt, &x->target);
+    if (state == ATTEMPT_FAILED) {
+        step_not_reached(x);
+        return;
+    }
+    if (state != ATTEMPT_READY)
+        return;
+    connection_attach(x->attempt.connection, &x->server);
+    x->progress = PROGRESS_CONNECTED;
 }
 
 static void step_connected(struct exchange *x)

@@ -260,6 +260,15 @@ def test_a_repeat_can_be_sent_elsewhere(probes, make_origin):
     probes.trace.over(key)
 
 
+def test_what_reached_nobody_can_be_sent_elsewhere(probes, make_origin, closed_port):
+    other = make_origin()
+    key, get = request(other, f"a.upstream_error=retarget {other.authority.decode()}")
+    get = get.replace(other.authority, b"127.0.0.1:%d" % closed_port, 1)
+    with probes.client() as client:
+        assert client.ask(get).body == b"/"
+    assert calls(probes.trace.hooks(key), "a").count("upstream_error") == 1
+
+
 def test_a_repeat_cannot_be_caused(probes, make_origin, closed_port):
     """C10: what has been processed is not sent again, whatever a filter says."""
     def handler(connection):

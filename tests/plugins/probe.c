@@ -61,7 +61,8 @@ static const weir_configuration_host *configuration;
 
 /* --- the trace */
 
-static void trace(const struct probe *probe, const char *key, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void trace(const struct probe *probe, const char *key,
+                                                        const char *format, ...)
 {
     char line[512];
     va_list arguments;
