@@ -266,7 +266,7 @@ def test_what_reached_nobody_can_be_sent_elsewhere(probes, make_origin, closed_p
     get = get.replace(other.authority, b"127.0.0.1:%d" % closed_port, 1)
     with probes.client() as client:
         assert client.ask(get).body == b"/"
-    assert calls(probes.trace.hooks(key), "a").count("upstream_error") == 1
+    assert calls(probes.trace.hooks(key), "a").count("upstream_error -21 0") == 1
 
 
 def test_a_repeat_cannot_be_caused(probes, make_origin, closed_port):
