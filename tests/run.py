@@ -94,7 +94,7 @@ def threads():
     yield from unit_tests("tsan", TSAN, [source for source in sources
                                          if "pthread_create" in source.read_text()])
     yield pytest("tsan e2e", ROOT / "tests/e2e/test_plugin_threads.py", WEIR=str(TSAN / "weir"),
-                 SECONDS=os.environ.get("SECONDS", "20"))
+                 SECONDS_OF_LOAD="20")
 
 
 def simulation(name, program, *arguments, broken=None):

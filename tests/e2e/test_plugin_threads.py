@@ -1,6 +1,6 @@
 """Plugins with threads of their own: posts from eight of them to exchanges that come and go, while
-clients vanish and the plugin is replaced. SECONDS says for how long; ./dev test tsan runs this under
-ThreadSanitizer too."""
+clients vanish and the plugin is replaced. SECONDS_OF_LOAD says for how long; ./dev test tsan runs
+this under ThreadSanitizer too."""
 import os
 import random
 import threading
@@ -13,7 +13,7 @@ from program import path
 from test_plugin_reload import install
 from test_reload import Running, get
 
-SECONDS = int(os.environ.get("SECONDS", "5"))
+SECONDS = int(os.environ.get("SECONDS_OF_LOAD", "5"))
 RELOADS = 20
 WORKERS = 4
 CLIENTS = 8
