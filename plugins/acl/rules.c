@@ -79,7 +79,8 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-static void mistake(struct reader *reader, const weir_section *section, const char *format, ...)
+static __attribute__((format(printf, 3, 4))) void
+mistake(struct reader *reader, const weir_section *section, const char *format, ...)
 {
     char why[256];
     va_list arguments;

@@ -23,7 +23,7 @@ tests() {
 
 # last NAME: what the tests of that name came to, and the first that failed
 last() {
-    tail -n 1 "$outputs/$1.txt"
+    grep . "$outputs/$1.txt" | tail -n 1
     grep -m 2 '^FAILED' "$outputs/$1.txt" | cut -c 1-200
 }
 
