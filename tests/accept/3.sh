@@ -95,7 +95,7 @@ plugins: [ $outputs/rewrite.so ]
 filters:
   - use: acl
     with: { rules: [ { deny: { path: "/deny*" } } ], otherwise: allow }
-  - use: rewrite
+  - use: rewrite-bodies
 EOF
     cat >"$outputs/auth.yaml" <<EOF
 workers: 1
