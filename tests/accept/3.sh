@@ -85,7 +85,7 @@ check_5() {
 
 # filters.yaml has what the cases ask for: /deny, hello, and on the second listener a user
 write_filters() {
-    cc -std=c11 -O2 -shared -fPIC -fvisibility=hidden -I "$root" -o "$outputs/rewrite.so" \
+    cc -std=c11 -D_GNU_SOURCE -O2 -shared -fPIC -fvisibility=hidden -I "$root" -o "$outputs/rewrite.so" \
         "$root/tests/plugins/rewrite.c" || return 1
     cat >"$outputs/filters.yaml" <<EOF
 workers: 1
