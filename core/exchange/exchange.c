@@ -468,7 +468,8 @@ static void step_acquiring(struct exchange *x)
 static void step_connected(struct exchange *x)
 {
     if (x->server.failed != WEIR_OK) {
-        x->server.unprocessed = true; /* nothing was sent */
+        /* Nothing was sent; but to the end of a tunnel the connection itself is something. */
+        x->server.unprocessed = x->request->view.kind != WEIR_TUNNEL;
         return;
     }
     if (!goes_on(x, run_hook(x, HOOK_UPSTREAM, WEIR_REQUEST_DIRECTION)))
@@ -511,7 +512,7 @@ static void step_server_failed(struct exchange *x)
     else if (sent)
         step_answer_broke(x, why);
     else
-        answer_failure(x, why);
+        answer_failure(x, why == WEIR_RESET ? WEIR_CONNECTION_TERMINATED : why);
 }
 
 /* The client's request broke off or came too slowly or too large: answered if it still can be. An
@@ -731,13 +732,19 @@ static void go_on_later(struct exchange *x)
         turn_mark(x->worker->turn, TURN_EXCHANGES, &x->mark);
 }
 
+/* What follows is a tunnel's once that is agreed, and then the filters see it; not before. */
+static bool waits_for_tunnel(const struct exchange *x)
+{
+    return x->request->view.kind == WEIR_TUNNEL || x->request->view.protocol.length;
+}
+
 static void step_flows(struct exchange *x)
 {
     bool moved = false;
     weir_answer answer = WEIR_CONTINUE;
     if (!at_rest(&x->request_flow)) {
         bool may_send = x->progress == PROGRESS_SENT && channel_open(&x->server) &&
-                        (!x->request->view.protocol.length || x->tunnel); /* once it is agreed */
+                        (x->tunnel || !waits_for_tunnel(x));
         answer = step_flow(x, WEIR_REQUEST_DIRECTION, may_send, &moved);
     }
     if (!at_rest(&x->response_flow) && (answer == WEIR_CONTINUE || answer == WEIR_PAUSE))
