@@ -14,12 +14,12 @@ KEYS = (f"k{number}" for number in itertools.count())
 SECONDS = 10
 
 
-def configuration(trace, chain=CHAIN, use="probe", more="", admin=""):
+def configuration(trace, chain=CHAIN, use="probe", more="", admin="", plugin=None):
     """Text of a configuration file: one listener, one worker, these filters."""
     filters = "".join(
         f"  - use: {use}\n    on_fault: {fault}\n    with: {{ name: {name}, trace: '{trace}',"
         f" scripts: {list(scripts)} }}\n" for name, fault, scripts in chain)
-    return (f"workers: 1\nlisten: [ {{ address: 127.0.0.1:0 }} ]\nplugins: [ {built('probe')} ]\n"
+    return (f"workers: 1\nlisten: [ {{ address: 127.0.0.1:0 }} ]\nplugins: [ {plugin or built('probe')} ]\n"
             f"{admin}filters:\n{filters}{more}")
 
 

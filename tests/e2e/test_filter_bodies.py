@@ -7,6 +7,7 @@ import pytest
 
 import message
 from origin import echo, ok
+from plugins import compile_plugin
 from probe import Probes, configuration, request, tunnel
 from program import Weir, release_path
 
@@ -368,9 +369,11 @@ def test_a_streamed_answer_at_the_clients_pace(probes, make_origin):
 
 @pytest.mark.parametrize("hook", ["request", "upstream", "request_body"])
 def test_a_gibibyte_under_a_pause(tmp_path, make_origin, hook):
-    """C3: weir holds no more than the credit of each hop, however much the client would send."""
-    probes = Probes(lambda *arguments: Weir(*arguments, program=release_path()), tmp_path)
-    key, post = request(make_origin(), f"b.{hook}=pause_limit 60000; pause", method=b"POST",
+    """C3: weir holds no more than the credit of each hop, however much the client would send. That
+    a client has gone which is not read from shows when the pause is over."""
+    probes = Probes(lambda *arguments: Weir(*arguments, program=release_path()), tmp_path,
+                    plugin=compile_plugin(tmp_path, "probe", None, "-D_GNU_SOURCE", "-pthread"))
+    key, post = request(make_origin(), f"b.{hook}=pause_limit 5000; pause", method=b"POST",
                         fields=b"Content-Length: %d\r\n" % (1 << 30))
     try:
         with probes.client() as client:

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from origin import echo
+from plugins import compile_plugin
 from probe import Probes, request
 from program import Weir, release_path
 
@@ -21,7 +22,8 @@ def everything(connection):
 @pytest.mark.parametrize("hook", HOOKS)
 def test_a_crash_names_the_plugin_and_the_hook(tmp_path, make_origin, hook):
     """I1; of a release build: a sanitizer's would say it in its own words."""
-    probes = Probes(lambda *arguments: Weir(*arguments, program=release_path()), tmp_path)
+    probes = Probes(lambda *arguments: Weir(*arguments, program=release_path()), tmp_path,
+                    plugin=compile_plugin(tmp_path, "probe", None, "-D_GNU_SOURCE", "-pthread"))
     key, post = request(make_origin(everything), f"a.{hook}=crash",
                         *(["a.request=buffer"] if hook == "body_full" else []),
                         method=b"POST", body=b"123", chunked=True)
