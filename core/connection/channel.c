@@ -110,3 +110,41 @@ void channel_close(struct channel *channel)
     channel->connection = NULL;
     channel->public.connection = NULL;
 }
+
+/* --- a leg that no protocol plays */
+
+static weir_result nowhere_head(weir_channel *channel, const weir_head *head, uint32_t flags)
+{
+    (void)channel, (void)head, (void)flags;
+    return WEIR_OK;
+}
+
+static void nowhere_data(weir_channel *channel, const weir_slice *slices, uint32_t count,
+                         uint32_t flags)
+{
+    (void)channel, (void)slices, (void)count, (void)flags;
+}
+
+static void nowhere_reset(weir_channel *channel, weir_result why)
+{
+    (void)channel, (void)why;
+}
+
+static void nowhere_grant(weir_channel *channel, size_t bytes)
+{
+    (void)channel, (void)bytes;
+}
+
+static void nowhere_close(weir_channel *channel)
+{
+    (void)channel;
+}
+
+const weir_channel_operations channel_to_nowhere = {
+    .size = sizeof channel_to_nowhere,
+    .head = nowhere_head,
+    .data = nowhere_data,
+    .reset = nowhere_reset,
+    .grant = nowhere_grant,
+    .close = nowhere_close,
+};

@@ -102,6 +102,9 @@ static inline void channel_grant(struct channel *channel, size_t bytes)
         channel->operations->grant(&channel->public, bytes);
 }
 
+/* Of a leg that no protocol plays: whatever it is sent goes nowhere. */
+extern const weir_channel_operations channel_to_nowhere;
+
 /* Aborts honestly if it is not over, then lets go. The channel may be attached again. */
 void channel_abort(struct channel *channel, weir_result why);
 /* The other end of the leg is gone, and is not called any more: it fails. */

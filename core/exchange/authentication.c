@@ -114,45 +114,10 @@ weir_answer authentication_run(struct exchange *x)
 
 /* --- exchanges without a message */
 
-static void no_data(weir_channel *channel, const weir_slice *slices, uint32_t count, uint32_t flags)
-{
-    (void)channel, (void)slices, (void)count, (void)flags;
-}
-
-static weir_result no_head(weir_channel *channel, const weir_head *head, uint32_t flags)
-{
-    (void)channel, (void)head, (void)flags;
-    return WEIR_OK;
-}
-
-static void no_reset(weir_channel *channel, weir_result why)
-{
-    (void)channel, (void)why;
-}
-
-static void no_grant(weir_channel *channel, size_t bytes)
-{
-    (void)channel, (void)bytes;
-}
-
-static void no_close(weir_channel *channel)
-{
-    (void)channel;
-}
-
 /* A refusal that a filter words for requests goes nowhere. */
-static const weir_channel_operations silent = {
-    .size = sizeof silent,
-    .head = no_head,
-    .data = no_data,
-    .reset = no_reset,
-    .grant = no_grant,
-    .close = no_close,
-};
-
 void authentication_attach(struct exchange *x, struct connection *connection)
 {
-    connection_join(connection, &x->client, &silent);
+    connection_join(connection, &x->client, &channel_to_nowhere);
 }
 
 void authentication_end(struct exchange *x)

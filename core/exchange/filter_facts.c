@@ -13,7 +13,7 @@ static const weir_string nothing = {"", 0};
 
 static struct exchange *of(weir_exchange *public)
 {
-    return CONTAINER(public, struct filter_state, public)->exchange;
+    return filter_state_of(public)->exchange;
 }
 
 /* --- texts: those that are made for the asking live until the hook returns, and a worker runs one

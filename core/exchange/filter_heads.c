@@ -12,7 +12,7 @@ enum {
 
 static struct exchange *of(weir_exchange *public)
 {
-    return CONTAINER(public, struct filter_state, public)->exchange;
+    return filter_state_of(public)->exchange;
 }
 
 /* --- which fields */

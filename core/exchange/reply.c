@@ -95,36 +95,6 @@ const char *cause_name(weir_result cause)
 
 static const weir_string plain_type = WEIR_STRING("text/plain");
 
-/* A local answer's channel: whatever it is sent, the request body, goes nowhere. */
-static void local_data(weir_channel *channel, const weir_slice *slices, uint32_t count,
-                       uint32_t flags)
-{
-    (void)channel, (void)slices, (void)count, (void)flags;
-}
-
-static void local_reset(weir_channel *channel, weir_result why)
-{
-    (void)channel, (void)why;
-}
-
-static void local_grant(weir_channel *channel, size_t bytes)
-{
-    (void)channel, (void)bytes;
-}
-
-static void local_close(weir_channel *channel)
-{
-    (void)channel;
-}
-
-static const weir_channel_operations local_operations = {
-    .size = sizeof local_operations,
-    .data = local_data,
-    .reset = local_reset,
-    .grant = local_grant,
-    .close = local_close,
-};
-
 weir_string reply_reason(uint32_t status)
 {
     static const struct {
@@ -182,7 +152,7 @@ weir_string reply_reason(uint32_t status)
 
 void reply_with(struct channel *channel, struct head *head, const weir_slice *body, bool continues)
 {
-    channel->operations = &local_operations;
+    channel->operations = &channel_to_nowhere; /* the request body */
     head->view.kind = WEIR_REQUEST;
     head->view.version = WEIR_STRING("1.1");
     head->view.content_length = continues ? -1 : (int64_t)body->length;
