@@ -9,8 +9,12 @@
  *    protocol reads as its own framing it grants back at once (carrier_grant); body bytes it
  *    grants back when core grants them on the channel.
  *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and
- *    with nothing for what it is sent, until its protocol grants. A protocol grants again only
- *    when bytes left.
+ *    with nothing for what it is sent, until its protocol grants.
+ *
+ * What a channel is sent has two accounts. grant() is room: the peer's window, or of a protocol
+ * that has no windows the carrier's. sent() is what became of the bytes: they are gone, and only
+ * that lets their source send more, so what one direction holds anywhere in weir is bounded
+ * whatever room there is.
  *
  * No host function calls back into the protocol before the protocol's function has returned. */
 #ifndef WEIR_PROTOCOL_H
@@ -139,7 +143,12 @@ typedef struct weir_protocol_host {
      * answer. */
     void (*deliver_error)(weir_channel *channel, weir_result why);
     /* --- channels: what this leg may be sent, and its death */
+    /* That many more bytes may be given to data(). */
     void (*grant)(weir_channel *channel, size_t bytes);
+    /* That many of the bytes given to data() have left (to the kernel, a TLS record, a packet), or
+     * were dropped. Never more than were given, and without the protocol's own framing. What is
+     * never reported is held against the exchange: its source stops when WEIR_CREDIT is reached. */
+    void (*sent)(weir_channel *channel, size_t bytes);
     /* The leg is dead. unprocessed: the peer provably never handled the exchange. */
     void (*fail)(weir_channel *channel, weir_result why, uint32_t unprocessed);
     /* --- who the client is, for protocols that must know before there is an exchange (RFC 1929).

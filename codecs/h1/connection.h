@@ -69,6 +69,13 @@ static inline struct h1 *h1_of(const weir_connection *connection)
     return connection->state;
 }
 
+/* Body bytes have left, or were dropped. All the room there is is the carrier's. */
+static inline void h1_sent(weir_channel *channel, size_t bytes)
+{
+    h1_api->sent(channel, bytes);
+    h1_api->grant(channel, bytes);
+}
+
 /* --- codecs/h1/receive.c */
 
 /* Parses as much as may be parsed now; what remains is kept. */

@@ -59,7 +59,7 @@ static void h1_produce(weir_connection *connection, uint64_t stream, size_t room
     h1->waiting = 0;
 }
 
-static void h1_sent(weir_connection *connection, uint64_t stream)
+static void h1_on_sent(weir_connection *connection, uint64_t stream)
 {
     struct h1 *h1 = h1_of(connection);
     size_t left = h1->passed;
@@ -67,7 +67,7 @@ static void h1_sent(weir_connection *connection, uint64_t stream)
     h1->passed = 0;
     h1->in_flight = false;
     if (h1->channel && left)
-        h1_api->grant(h1->channel, left);
+        h1_sent(h1->channel, left);
     if (!h1->channel && (h1->rest.length || h1->ended))
         h1_api->wake(connection);
 }
@@ -218,7 +218,7 @@ const weir_protocol *h1_protocol(const weir_host *host)
         .data = h1_data,
         .end = h1_end,
         .produce = h1_produce,
-        .sent = h1_sent,
+        .sent = h1_on_sent,
         .wake = h1_wake,
         .timeout = h1_timeout,
         .drain = h1_drain,

@@ -198,7 +198,7 @@ void h1_send_data(weir_channel *channel, const weir_slice *slices, uint32_t coun
         break;
     case SEND_NO_BODY: /* what HEAD, 204 and 304 must not have is dropped */
         if (count)
-            h1_api->grant(channel, total(slices, count));
+            h1_sent(channel, total(slices, count));
         break;
     case SEND_UPGRADE:
     case SEND_HEAD:

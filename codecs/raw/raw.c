@@ -76,8 +76,10 @@ static void raw_sent(weir_connection *connection, uint64_t stream)
     size_t left = raw->passed;
     (void)stream;
     raw->passed = 0;
-    if (raw->channel && left)
-        api->grant(raw->channel, left);
+    if (!raw->channel || !left)
+        return;
+    api->sent(raw->channel, left);
+    api->grant(raw->channel, left); /* all the room there is is the carrier's */
 }
 
 static void raw_nothing(weir_connection *connection)

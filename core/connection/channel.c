@@ -69,7 +69,12 @@ void channel_deliver_error(struct channel *channel, weir_result why)
 void channel_granted(struct channel *channel, size_t bytes)
 {
     channel->credit += bytes;
-    channel->returned += bytes;
+    mark_owner(channel);
+}
+
+void channel_has_sent(struct channel *channel, size_t bytes)
+{
+    channel->left += bytes;
     mark_owner(channel);
 }
 

@@ -37,7 +37,7 @@ struct channel {
 
     /* What this leg may be sent, and has been. */
     uint64_t credit;
-    uint64_t returned; /* credit that came back since the owner last looked: bytes that left */
+    uint64_t left; /* of the bytes sent, since the owner last looked: gone for good */
     bool sent_end;
 
     uint64_t received_bytes, sent_bytes; /* of bodies and tunnels */
@@ -56,6 +56,7 @@ void channel_deliver_data(struct channel *channel, const weir_slice *slice, uint
 void channel_deliver_trailers(struct channel *channel, const weir_field *fields, uint32_t count);
 void channel_deliver_error(struct channel *channel, weir_result why);
 void channel_granted(struct channel *channel, size_t bytes);
+void channel_has_sent(struct channel *channel, size_t bytes);
 void channel_fail(struct channel *channel, weir_result why, bool unprocessed);
 
 /* The message that this leg sends. */

@@ -257,6 +257,11 @@ static void host_grant(weir_channel *public, size_t bytes)
     channel_granted(channel_of(public), bytes);
 }
 
+static void host_sent(weir_channel *public, size_t bytes)
+{
+    channel_has_sent(channel_of(public), bytes);
+}
+
 static void host_fail(weir_channel *public, weir_result why, uint32_t unprocessed)
 {
     channel_fail(channel_of(public), why, unprocessed != 0);
@@ -301,6 +306,7 @@ const weir_protocol_host connection_protocol_host = {
     .deliver_trailers = host_deliver_trailers,
     .deliver_error = host_deliver_error,
     .grant = host_grant,
+    .sent = host_sent,
     .fail = host_fail,
     .authenticates = host_authenticates,
     .authenticate = host_authenticate,

@@ -718,7 +718,7 @@ static weir_answer step_flow(struct exchange *x, uint32_t direction, bool may_mo
 
 static bool at_rest(const struct flow *flow)
 {
-    return flow->ended ? !flow->sink->returned && !flow->source->incoming.count
+    return flow->ended ? !flow->sink->left && !flow->source->incoming.count
                        : !flow->source->connection && !flow->source->operations;
 }
 

@@ -33,10 +33,10 @@ static uint64_t *transit_of(struct flow *flow)
 
 void relay_return_credit(struct flow *flow)
 {
-    uint64_t back = flow->sink->returned, transit = *transit_of(flow);
+    uint64_t back = flow->sink->left, transit = *transit_of(flow);
     if (back > transit)
-        back = transit; /* the rest is the protocol's first grant */
-    flow->sink->returned = 0;
+        back = transit; /* no protocol is believed that says more */
+    flow->sink->left = 0;
     if (back)
         stages_give_back(flow, back);
 }

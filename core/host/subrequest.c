@@ -226,6 +226,7 @@ static void take_data(weir_channel *channel, const weir_slice *slices, uint32_t 
         return;
     }
     note_end(own, flags);
+    channel_has_sent(own->client, taken);
     channel_granted(own->client, taken);
 }
 

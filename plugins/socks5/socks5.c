@@ -126,6 +126,13 @@ static void refuse(weir_connection *connection, weir_result error, uint8_t reply
                        .content_length = -1});
 }
 
+/* The server's bytes have left, or were dropped. All the room there is is the carrier's. */
+static void report_sent(weir_channel *channel, size_t bytes)
+{
+    api->sent(channel, bytes);
+    api->grant(channel, bytes);
+}
+
 /* The protocol's own bytes are granted again at once. */
 static void consume(weir_connection *connection, weir_slice *slice, size_t bytes)
 {
@@ -365,7 +372,7 @@ static void on_sent(weir_connection *connection, uint64_t stream)
     (void)stream;
     socks5->passed = 0;
     if (socks5->channel && left)
-        api->grant(socks5->channel, left);
+        report_sent(socks5->channel, left);
 }
 
 /* The head time limit: for all that comes before the exchange. */
@@ -447,7 +454,7 @@ static void channel_data(weir_channel *channel, const weir_slice *slices, uint32
     size_t bytes = total(slices, count);
     if (socks5->phase == PHASE_REFUSED) { /* of an answer, a code is all that is said */
         if (bytes)
-            api->grant(channel, bytes);
+            report_sent(channel, bytes);
         return;
     }
     for (uint32_t i = 0; i < count; i++)

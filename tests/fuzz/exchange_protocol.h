@@ -101,6 +101,7 @@ static void bytes_leave(struct leg *leg, uint64_t most)
         return;
     leg->left += bytes;
     leg->credit += bytes;
+    api->sent(leg->channel, bytes);
     api->grant(leg->channel, bytes);
 }
 

@@ -33,10 +33,9 @@ struct fake_channel {
     bool ended;
     weir_result error, failed;
     bool unprocessed;
-    uint64_t credit; /* what it may be sent */
-    bool first_grant;
-    uint64_t sent, returned; /* bodies; how much of that left */
-    bool answering;          /* its head was sent */
+    uint64_t credit;     /* what it may be sent */
+    uint64_t sent, left; /* bodies; how much of that left */
+    bool answering;      /* its head was sent */
     bool sent_end;
 };
 
@@ -225,10 +224,15 @@ static inline void fake_grant(weir_channel *public, size_t bytes)
     struct fake_channel *channel = fake_of(public);
     CHECK(bytes);
     channel->credit += bytes;
-    if (channel->first_grant)
-        channel->returned += bytes;
-    channel->first_grant = true;
-    CHECK(channel->credit <= WEIR_CREDIT && channel->returned <= channel->sent);
+    CHECK(channel->credit <= WEIR_CREDIT);
+}
+
+static inline void fake_report_sent(weir_channel *public, size_t bytes)
+{
+    struct fake_channel *channel = fake_of(public);
+    CHECK(bytes);
+    channel->left += bytes;
+    CHECK(channel->left <= channel->sent);
 }
 
 static inline void fake_fail(weir_channel *public, weir_result why, uint32_t unprocessed)
@@ -280,6 +284,7 @@ static inline const void *fake_query(const weir_host *host, const char *name)
         .deliver_trailers = fake_deliver_trailers,
         .deliver_error = fake_deliver_error,
         .grant = fake_grant,
+        .sent = fake_report_sent,
         .fail = fake_fail,
         .authenticates = fake_authenticates,
         .authenticate = fake_authenticate,
@@ -469,7 +474,6 @@ static inline struct fake_channel *fake_attach(void)
     fake.inside++;
     channel->credit = fake.operations->attach(&channel->public);
     fake.inside--;
-    channel->first_grant = true;
     CHECK(channel->credit <= WEIR_CREDIT);
     return channel;
 }

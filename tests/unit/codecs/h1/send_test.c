@@ -256,7 +256,7 @@ static void credit_comes_back_when_bytes_have_left(void **state)
             assert_true(sent > 0 || channel->credit == 0);
             fake_turn();
         }
-        assert_int_equal(channel->returned, sizeof body);
+        assert_int_equal(channel->left, sizeof body);
         fake_let_go(channel);
         fake_turn();
         assert_false(fake.closing);

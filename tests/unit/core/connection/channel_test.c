@@ -113,7 +113,12 @@ static void everything_marks_the_owner(void **state)
     channel_granted(&channel, 5);
     channel_granted(&channel, 2);
     assert_int_equal(channel.credit, 7);
-    assert_int_equal(channel.returned, 7);
+    assert_int_equal(channel.left, 0); /* room is no sign of what has left */
+    marks_its_owner();
+    channel_has_sent(&channel, 3);
+    channel_has_sent(&channel, 1);
+    assert_int_equal(channel.left, 4);
+    assert_int_equal(channel.credit, 7); /* nor the other way round */
     marks_its_owner();
     channel_fail(&channel, WEIR_RESET, false);
     marks_its_owner();

@@ -148,6 +148,7 @@ static void leave(uint64_t bytes)
 {
     left += bytes;
     assert_true(left <= taken);
+    channel_has_sent(&sink, bytes);
     grant(bytes);
 }
 
@@ -333,16 +334,35 @@ static void credit_comes_back_for_what_has_left(void **state)
     assert_int_equal(returned, 50000);
 }
 
-static void a_first_grant_that_comes_late_is_no_return(void **state)
+/* A peer may open its window before anything has left, or keep it shut although all has. */
+static void room_and_what_has_left_are_two_accounts(void **state)
 {
-    deliver(100, 0, 0);
+    deliver(2000, 0, 0);
     pump(false);
-    grant(65536);
+    grant(1000);
     pump(true);
+    grant(1000);
+    pump(true);
+    grant(1 << 20);
+    pump(false);
     assert_int_equal(returned, 0);
-    leave(100);
+    left += 2000;
+    channel_has_sent(&sink, 2000);
+    pump(false);
+    assert_int_equal(returned, 2000);
+    assert_int_equal(sink.credit, 1 << 20);
+}
+
+static void a_sink_that_says_too_much_is_not_believed(void **state)
+{
+    grant(1000);
+    deliver(100, 0, 0);
+    pump(true);
+    left += 100;
+    channel_has_sent(&sink, 5000);
     pump(false);
     assert_int_equal(returned, 100);
+    assert_int_equal(flow.in_transit, 0);
 }
 
 static void a_closed_sink_takes_nothing(void **state)
@@ -521,7 +541,8 @@ int main(void)
         TEST(one_step_has_a_bound),
         TEST(one_step_of_many_slices_has_the_same_bound),
         TEST(credit_comes_back_for_what_has_left),
-        TEST(a_first_grant_that_comes_late_is_no_return),
+        TEST(room_and_what_has_left_are_two_accounts),
+        TEST(a_sink_that_says_too_much_is_not_believed),
         TEST(a_closed_sink_takes_nothing),
         TEST(what_waits_fits_its_buffers),
         TEST(what_a_slow_sink_keeps_fits_its_buffers),

@@ -57,10 +57,12 @@ typedef struct weir_configuration_host {
                                 const char *path);                          /* NULL: not there */
     uint32_t (*count)(const weir_section *section);                         /* of its parts */
     const weir_section *(*at)(const weir_section *section, uint32_t index); /* NULL: no more */
-    weir_string (*key)(const weir_section *section);  /* in the mapping that it is a part of */
-    weir_string (*text)(const weir_section *section); /* empty when it is none; NUL-terminated */
+    weir_string (*key)(const weir_section *section); /* in the mapping that it is a part of */
+    /* Empty when it is none; NUL-terminated. A path of the schema's is as it is from where weir
+     * runs. */
+    weir_string (*text)(const weir_section *section);
     /* A number as the schema's format says: plain, or in the format's smallest unit (milliseconds,
-     * bytes, bytes per second). 0 when it is none. */
+     * bytes, bytes per second, requests per hour). 0 when it is none. */
     uint64_t (*number)(const weir_section *section);
     uint32_t (*flag)(const weir_section *section); /* true: 1 */
     uint32_t (*line)(const weir_section *section); /* in its file; 0: a default */
@@ -88,6 +90,9 @@ typedef struct weir_configuration_host {
     /* [any] An address as text ("192.0.2.1", "2001:db8::1"); 0: it is not in them, or no address.
      */
     uint32_t (*networks_contain)(const weir_networks *networks, weir_string address);
+    /* Where in the configuration it is written, "listen[0].filters[1].with": the same in the next
+     * one, unless lists before it have changed. Cut when longer than 255 bytes. */
+    weir_string (*path)(const weir_section *section);
 } weir_configuration_host;
 
 #ifdef __cplusplus

@@ -14,6 +14,10 @@
  *   event                                      what the filter waits for
  *   log, close                                 exactly once each
  *
+ * The filters of a route come to it once those of the listener have had the request: they are
+ * opened, then asked to authenticate if nobody is known yet, then for the request. Which route it
+ * is does not change any more.
+ *
  * The directions are independent: a response may begin and end while the request still comes.
  *
  * Flow control is credit. A direction that a filter pauses is not read any more once its credit is
@@ -45,8 +49,8 @@ enum {
     WEIR_CONTINUE = 0, /* on to the next filter */
     WEIR_PAUSE = 1,    /* this direction stops at this filter until resume(), which acts as a late
                           WEIR_CONTINUE; or until the filter settles the exchange, or its time is
-                          over (pause_limit()): then event() is told, and if the filter still does
-                          not act, that is a fault. Others cannot end this filter's pause */
+                          over: then event() is told, and if the filter still does not act, by
+                          pause_limit() at least, that is a fault. Others cannot end its pause */
     WEIR_BUFFER = 2,   /* request, response: the head waits here until the whole body has come and
                           body_full() has judged it */
     WEIR_DONE = 3,     /* respond() or abort() was called: that settles the exchange */
@@ -97,7 +101,7 @@ enum {
     WEIR_EVENT_POST = 2,
     WEIR_EVENT_WORK = 3,
     WEIR_EVENT_FETCH = 4,      /* `result`; when that is not negative `head` and `body` */
-    WEIR_EVENT_CREDIT = 5,     /* `direction` has credit again, after emit() was refused for it */
+    WEIR_EVENT_CREDIT = 5,     /* `direction` has all its credit again, after credit() was less */
     WEIR_EVENT_PAUSE_LIMIT = 6 /* the pause of `direction` is over its time: act now */
 };
 
@@ -119,7 +123,8 @@ enum {
     WEIR_FILTER_GUARDS = 1u,        /* decides who may use the proxy: a listener for everybody may
                                        have it instead of allow_clients */
     WEIR_FILTER_EDITS_REQUEST = 2u, /* request_body() may change its length, */
-    WEIR_FILTER_EDITS_RESPONSE = 4u /* response_body(): the host frames anew */
+    WEIR_FILTER_EDITS_RESPONSE = 4u /* response_body() or body_full(): the host frames anew, and
+                                       the answer to HEAD has no length */
 };
 
 typedef struct weir_filter {
@@ -129,8 +134,8 @@ typedef struct weir_filter {
     const weir_life *life; /* NULL: no configuration, instance NULL */
     uint32_t state_size;   /* bytes per exchange */
     /* All [worker]. Above each hook stands what it may answer beside WEIR_CONTINUE, WEIR_DETACH and
-     * WEIR_FAIL. For every open() that was called, whatever it answered, close() comes once; a
-     * filter without open() counts as opened. */
+     * WEIR_FAIL, without the WEIR_. For every open() that was called, whatever it answered, close()
+     * comes once; a filter without open() counts as opened. */
     /* WEIR_DENY, and no DETACH. */
     weir_answer (*accept)(const weir_client *client);
     /* DENY, DONE. */
@@ -141,15 +146,18 @@ typedef struct weir_filter {
     weir_answer (*request)(weir_exchange *exchange);
     /* PAUSE, DENY, DONE. The target is known. */
     weir_answer (*route)(weir_exchange *exchange);
-    /* DENY, and no DETACH. For each address, also before a kept connection is taken. */
+    /* DENY, and no DETACH. For each address, also before a kept connection is taken, which is left
+     * for others then. Not of the servers of an upstream, which are the operator's word. */
     weir_answer (*address)(weir_exchange *exchange, const weir_address *address);
     /* PAUSE, DENY, DONE. There is a connection; before the head is sent. */
     weir_answer (*upstream)(weir_exchange *exchange);
-    /* FORBID, DONE. An attempt failed; `repeats`: 1 when it will be made again. */
+    /* FORBID, DONE. An attempt failed; `repeats`: 1 when it will be made again. When it reached
+     * nobody, retarget() makes another one, of three at most. */
     weir_answer (*upstream_error)(weir_exchange *exchange, weir_result why, uint32_t repeats);
-    /* A head of 1xx. */
+    /* Nothing else. A head of 1xx. */
     weir_answer (*interim)(weir_exchange *exchange, uint32_t status);
-    /* PAUSE, BUFFER, DONE. */
+    /* PAUSE, BUFFER, DONE. Not of a response that this filter gave itself by respond(), nor are
+     * the hooks of its body. */
     weir_answer (*response)(weir_exchange *exchange);
     /* PAUSE, TAKE, HOLD, DONE. At most WEIR_BODY_MOST bytes at once, and only while the filter's
      * credit in that direction is whole: who emits no more than WEIR_CREDIT for one call need not
@@ -183,7 +191,9 @@ typedef struct weir_reply {
     weir_slice body;
 } weir_reply;
 
-enum { WEIR_MORE_DATA = 8u }; /* more of the body follows by emit() in the response direction */
+/* More of the body follows by emit() in the response direction, from the first WEIR_EVENT_CREDIT
+ * on, which comes when what the reply has of it has left. */
+enum { WEIR_MORE_DATA = 8u };
 
 /* Which fields. */
 enum {
@@ -194,7 +204,10 @@ enum {
     WEIR_INTERIM_HEAD = 4 /* inside interim() */
 };
 
-/* Parts of heads that set_part() changes; they are read from the head. */
+/* Parts of heads that set_part() changes; they are read from the head. What says how a message or
+ * its answer is framed stays: nothing becomes a HEAD or CONNECT, and they become nothing else; of a
+ * tunnel only the authority changes. Until the route is chosen the authority is where the request
+ * goes; Host follows it. */
 enum { WEIR_METHOD = 1, WEIR_SCHEME = 2, WEIR_AUTHORITY = 3, WEIR_PATH = 4 };
 
 /* Facts that text() tells. Empty when there is none (yet). */
@@ -206,11 +219,13 @@ enum {
     WEIR_ROUTE = 5,    /* its name in the configuration, empty: none */
     WEIR_UPSTREAM = 6, /* likewise */
     WEIR_USER = 7,
-    WEIR_ANSWERED_BY = 8, /* the response: "server", "weir", or the filter's name */
-    WEIR_CAUSE = 9        /* why it ended, as in the access log: "ok", "dns_error" */
+    WEIR_ANSWERED_BY = 8,   /* the response: "server", "weir", or the filter's name */
+    WEIR_CAUSE = 9,         /* why it ended, as in the access log: "ok", "dns_error" */
+    WEIR_IDENTITY = 10,     /* of the exchange, as in the access log: "0-42" */
+    WEIR_CLIENT_SCHEME = 11 /* how the client speaks to weir: "http", or "https" over TLS */
 };
 
-/* Numbers that number() tells. */
+/* Numbers that number() tells; 0 when there is none (yet). */
 enum {
     WEIR_STATUS = 1, /* of the response */
     WEIR_EXCHANGE_NUMBER = 2,
@@ -244,19 +259,26 @@ typedef struct weir_filter_host {
     weir_result (*field_at)(weir_exchange *exchange, uint32_t which, uint32_t index,
                             weir_field *field);
     /* Names and values are copied. set() replaces the first of that name, in its place, and removes
-     * the others. WEIR_INVALID: CR, LF, NUL, a name that is no token, or one about framing or of
-     * the connection, which are the host's; WEIR_WRONG_PHASE: it has left; WEIR_TOO_MUCH. */
+     * the others. WEIR_INVALID: a control character, a name that is no token, or one about framing
+     * or of the connection, which are the host's (Host, Expect and Trailer too), or in trailers one
+     * that RFC 9110 6.5.1 keeps out of them; WEIR_WRONG_PHASE: it has left; WEIR_TOO_MUCH: a head
+     * has 256 fields, or got 64 KiB from filters. A message that came without trailers gets them:
+     * those of a response once there is its head. They are dropped where the peer's protocol has no
+     * place for them. */
     weir_result (*set_field)(weir_exchange *exchange, uint32_t which, weir_string name,
                              weir_string value);
     weir_result (*add_field)(weir_exchange *exchange, uint32_t which, weir_string name,
                              weir_string value);
     weir_result (*remove_field)(weir_exchange *exchange, uint32_t which, weir_string name);
     weir_result (*set_part)(weir_exchange *exchange, uint32_t part, weir_string value);
+    /* 200..599, but none that has a body where it had none or the other way round (204, 304), and
+     * none that opens or closes a tunnel. */
     weir_result (*set_status)(weir_exchange *exchange, uint32_t status);
-    /* --- facts; borrowed until the hook returns */
+    /* --- facts; borrowed until the hook returns. WEIR_UNSUPPORTED: no such fact. */
     weir_result (*text)(weir_exchange *exchange, uint32_t what, weir_string *value);
     weir_result (*number)(weir_exchange *exchange, uint32_t what, int64_t *value);
-    /* Variables of the exchange, for other filters, scripts and the access log. Copied. */
+    /* Variables of the exchange, for other filters, scripts and the access log. Copied; names are
+     * tokens, values any bytes. At most 64, of 16 KiB together: WEIR_TOO_MUCH. */
     weir_result (*variable)(weir_exchange *exchange, weir_string name, weir_string *value);
     weir_result (*set_variable)(weir_exchange *exchange, weir_string name, weir_string value);
     weir_result (*set_user)(weir_exchange *exchange, weir_string user); /* in authenticate or its
@@ -264,8 +286,9 @@ typedef struct weir_filter_host {
     weir_result (*set_limit)(weir_exchange *exchange, uint32_t limit, uint32_t direction,
                              uint64_t value);
     /* --- settling it; acted upon when the hook has returned. Inside event() too. respond():
-     * WEIR_INVALID: no such status, a bad field; WEIR_ALREADY; WEIR_WRONG_PHASE: the response head
-     * is out. */
+     * WEIR_INVALID: no such status, a body of 204 or 304, 2xx to CONNECT, a bad field;
+     * WEIR_TOO_MUCH: of fields; WEIR_ALREADY; WEIR_WRONG_PHASE: the response head is out. The other
+     * filters see it like a server's response, but for those that have seen one before it. */
     weir_result (*respond)(weir_exchange *exchange, const weir_reply *reply);
     weir_result (*abort)(weir_exchange *exchange);
     /* Another target, in request, route, upstream and upstream_error: the name of an upstream, or
@@ -280,9 +303,14 @@ typedef struct weir_filter_host {
     weir_result (*release)(weir_exchange *exchange, uint32_t direction, uint64_t bytes);
     /* --- pauses. resume(): WEIR_ALREADY when it is not paused by this filter. */
     weir_result (*resume)(weir_exchange *exchange, uint32_t direction);
-    /* How long the next pause of that direction may last; the standard is 30 s. */
+    /* How long the next pause of that direction may last, or the one that is, from now on; the
+     * standard is what the configuration says, or 30 s. */
     weir_result (*pause_limit)(weir_exchange *exchange, uint32_t direction, uint32_t milliseconds);
     weir_reference (*reference)(weir_exchange *exchange); /* for services.h */
+    /* Who the request's first field of that name says somebody is, such as Authorization; the one
+     * for proxies comes to authenticate(). `credentials` has its size. WEIR_NOT_FOUND: empty. */
+    weir_result (*credentials)(weir_exchange *exchange, weir_string field,
+                               weir_credentials *credentials);
 } weir_filter_host;
 
 #ifdef __cplusplus

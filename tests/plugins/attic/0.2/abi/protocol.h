@@ -6,11 +6,15 @@
  *
  * Credit is the only flow control. Whoever receives bytes grants credit; a sender never exceeds it.
  *  - A carrier starts with WEIR_CREDIT bytes granted to it when the connection opens. What the
- * protocol reads as its own framing it grants back at once (carrier_grant); body bytes it grants
- * back when core grants them on the channel.
- *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and with
- * nothing for what it is sent, until its protocol grants. A protocol grants again only when bytes
- * left.
+ *    protocol reads as its own framing it grants back at once (carrier_grant); body bytes it
+ *    grants back when core grants them on the channel.
+ *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and
+ *    with nothing for what it is sent, until its protocol grants.
+ *
+ * What a channel is sent has two accounts. grant() is room: the peer's window, or of a protocol
+ * that has no windows the carrier's. sent() is what became of the bytes: they are gone, and only
+ * that lets their source send more, so what one direction holds anywhere in weir is bounded
+ * whatever room there is.
  *
  * No host function calls back into the protocol before the protocol's function has returned. */
 #ifndef WEIR_PROTOCOL_H
@@ -37,7 +41,8 @@ enum {
     WEIR_CLOSE_LINGER = 1, /* likewise, and then what the peer still sends is read and dropped for a
                               while, so that the last answer is not lost to a reset */
     WEIR_CLOSE_NOW = 2,    /* what has not left is dropped; FIN */
-    WEIR_CLOSE_RESET = 3   /* aborted: the peer sees a reset, never a clean end */
+    WEIR_CLOSE_RESET = 3   /* aborted: the peer sees a reset, never a clean end, behind as much of
+                              what is wanted to be produced as leaves at once */
 };
 
 /* What sniff() answers. */
@@ -138,7 +143,12 @@ typedef struct weir_protocol_host {
      * answer. */
     void (*deliver_error)(weir_channel *channel, weir_result why);
     /* --- channels: what this leg may be sent, and its death */
+    /* That many more bytes may be given to data(). */
     void (*grant)(weir_channel *channel, size_t bytes);
+    /* That many of the bytes given to data() have left (to the kernel, a TLS record, a packet), or
+     * were dropped. Never more than were given, and without the protocol's own framing. What is
+     * never reported is held against the exchange: its source stops when WEIR_CREDIT is reached. */
+    void (*sent)(weir_channel *channel, size_t bytes);
     /* The leg is dead. unprocessed: the peer provably never handled the exchange. */
     void (*fail)(weir_channel *channel, weir_result why, uint32_t unprocessed);
     /* --- who the client is, for protocols that must know before there is an exchange (RFC 1929).

@@ -1,15 +1,16 @@
 /* abi/weir.h - START HERE: base types, what a plugin exports, what the host gives it first
  *
- * C11 or C++, needs only <stddef.h> and <stdint.h>. Beside this one a plugin includes what it
- * needs: filter.h, protocol.h, configuration.h, services.h. Major 0 is a draft: it may still
- * change.
+ * C11 or C++11, needs only <stddef.h> and <stdint.h>. Beside this one a plugin includes what it
+ * needs: filter.h, protocol.h, configuration.h, services.h; installed they are <weir/filter.h> and
+ * so on, with the flags of `pkg-config --cflags weir`. `weir plugin new` writes a whole plugin to
+ * begin with. Major 0 is a draft: it may still change.
  *
  * Rules that hold for every header in this folder:
  *  - A plugin links against nothing of weir: every host function comes from a table of pointers.
  *  - Tables and structs that may grow begin with `size`. Growth is append-only: a reader takes what
  *    both sides know, so a hook or function that one side does not have reads as NULL, "not
- *    implemented". Nothing is renamed, reordered, resized or given another meaning inside a major:
- * a new meaning gets a new interface name, served beside the old one.
+ *    implemented". Nothing is renamed, reordered, resized or given another meaning inside a
+ *    major: a new meaning gets a new interface name, served beside the old one.
  *  - Integers have fixed widths; there is no C enum, bool, bit-field or variable argument list in
  *    any of it.
  *  - What a plugin gives the host may be newer than the host: it is refused with an error. What the
@@ -19,7 +20,7 @@
  *    take a reference on the slice's owner.
  *  - Threads: [main] the configuration thread, [worker] the loop that owns the object, [any].
  *    One exchange lives on one worker; its hooks are never called concurrently and never
- * re-entered: what a hook causes is acted upon after it has returned.
+ *    re-entered: what a hook causes is acted upon after it has returned.
  *  - A call on an exchange that is over, by its reference, returns WEIR_GONE; it never crashes.
  *  - No exception and no longjmp may cross the boundary in either direction. */
 #ifndef WEIR_H
@@ -143,7 +144,7 @@ typedef struct weir_head {
     uint32_t count;
     weir_result error;      /* of a WEIR_MALFORMED_REQUEST what is wrong with it; of a response
                                that weir made itself why it failed; else WEIR_OK */
-    int64_t content_length; /* -1: unknown */
+    int64_t content_length; /* -1: unknown, and of every tunnel */
     weir_string block;      /* when every string above lies in one run of bytes or is static:
                                that run. Lets the host copy the head in one piece; may be empty */
 } weir_head;
@@ -199,7 +200,14 @@ struct weir_host {
             (host)->trace(__FILE__, __func__);                                                     \
     } while (0)
 
+/* The bytes of a string literal. */
+#ifdef __cplusplus
+#define WEIR_STRING(literal) (weir_string{(literal), sizeof(literal) - 1})
+#define WEIR_EXPORTED extern "C" __attribute__((visibility("default")))
+#else
 #define WEIR_STRING(literal) ((weir_string){(literal), sizeof(literal) - 1})
+#define WEIR_EXPORTED extern __attribute__((visibility("default")))
+#endif
 
 /* Whether a table of that type has the member: it is long enough, and it is not NULL. */
 #define WEIR_HAS(type, table, member)                                                              \
@@ -251,7 +259,7 @@ typedef struct weir_note {
         (NEEDS_MINOR),                                                                             \
         (FLAGS),                                                                                   \
         {(uint32_t)(BUILD), (uint32_t)((uint64_t)(BUILD) >> 32)}};                                 \
-    __attribute__((visibility("default"))) extern const weir_plugin weir_plugin_entry;             \
+    WEIR_EXPORTED const weir_plugin weir_plugin_entry;                                             \
     const weir_plugin weir_plugin_entry = {WEIR_MAGIC,     sizeof(weir_plugin),                    \
                                            WEIR_ABI_MAJOR, WEIR_ABI_MINOR,                         \
                                            (NEEDS_MINOR),  (FLAGS),                                \
