@@ -75,7 +75,7 @@ static void write_record(struct exchange *x)
         .attempts = x->attempt.number,
         .reused = x->attempt.reused,
         .by = answered_by(x),
-        .why = notes->cause,
+        .why = string_of(cause_name(notes->cause)),
     };
     if (record.by == ACCESS_BY_FILTER)
         record.filter = string_of(x->filters.record->replier->use->filter->name);
@@ -86,7 +86,7 @@ void access_write(struct exchange *x, weir_result why)
 {
     if (why == WEIR_OK) /* it was told why it failed */
         why = x->cause;
-    x->notes->cause = string_of(cause_name(why));
+    x->notes->cause = why;
     if (!access_is_on(x))
         return;
     bool failed = why != WEIR_OK || (x->response_sent && x->response->view.status >= 400);

@@ -100,10 +100,10 @@ weir_result filter_credentials(weir_exchange *public, weir_string field,
 
 weir_answer authentication_run(struct exchange *x)
 {
-    weir_credentials credentials = {.size = sizeof credentials};
     bool waits = x->filters.record->runs[WEIR_REQUEST_DIRECTION].waiting;
-    if ((notes_user(x).length && !waits) || !filters_count(&x->filters, HOOK_AUTHENTICATE))
+    if (!filters_count(&x->filters, HOOK_AUTHENTICATE) || (notes_user(x).length && !waits))
         return WEIR_CONTINUE;
+    weir_credentials credentials = {.size = sizeof credentials};
     if (x->request->view.kind == WEIR_AUTHENTICATION)
         credentials = of_protocol(x->request);
     int index = head_find(x->request, FIELD_PROXY_AUTHORIZATION, 0);

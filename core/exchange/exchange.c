@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/block.h"
+#include "core/base/breadcrumb.h"
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
@@ -205,6 +206,41 @@ static inline weir_answer run_hook(struct exchange *x, enum filter_hook hook, ui
                                             : WEIR_CONTINUE;
 }
 
+/* Those of the listener alone have the hook, and none has run it yet. As long as nobody does more
+ * than to continue this is all that it costs. */
+static inline weir_answer call_head_hooks(struct exchange *x, enum filter_hook hook,
+                                          const char *name, uint32_t direction)
+{
+    struct filter_record *record = x->filters.record;
+    const struct filter_call *call = x->filters.chains[0]->calls[hook];
+    breadcrumb.hook = name;
+    breadcrumb.exchange = x->number;
+    do {
+        struct filter_state *state = (void *)((char *)record->states[0] + call->place);
+        breadcrumb.plugin = call->plugin;
+        weir_answer answer = call->function(&state->public);
+        breadcrumb.plugin = NULL;
+        if (answer != WEIR_CONTINUE || record->eventful)
+            return filters_run_closely(state, hook, direction, answer);
+        record->runs[direction].next++;
+    } while ((++call)->function);
+    return WEIR_CONTINUE;
+}
+
+/* Likewise, for the hooks of heads. */
+static inline weir_answer run_head_hook(struct exchange *x, enum filter_hook hook, const char *name,
+                                        uint32_t direction)
+{
+    struct filter_record *record = x->filters.record;
+    if (x->filters.chains[1]->counts[hook])
+        return filters_run(x, hook, direction, NULL);
+    if (!x->filters.chains[0]->counts[hook])
+        return WEIR_CONTINUE;
+    if (record->eventful || record->runs[direction].next)
+        return filters_run(x, hook, direction, NULL);
+    return call_head_hooks(x, hook, name, direction);
+}
+
 static inline weir_answer ask_hook(struct exchange *x, enum filter_hook hook, const void *argument)
 {
     return filters_count(&x->filters, hook) ? filters_ask(x, hook, argument) : WEIR_CONTINUE;
@@ -283,7 +319,7 @@ static weir_answer run_request_hooks(struct exchange *x)
         x->authenticated = true;
         filters_begin(x, HOOK_REQUEST, x->routed);
     }
-    return run_hook(x, HOOK_REQUEST, WEIR_REQUEST_DIRECTION);
+    return run_head_hook(x, HOOK_REQUEST, "request", WEIR_REQUEST_DIRECTION);
 }
 
 /* The filters of the route are behind those of the listener, and see what those left. */
@@ -309,7 +345,8 @@ static bool step_target(struct exchange *x)
         answer_failure(x, rc);
         return false;
     }
-    return goes_on(x, enter_route(x)) && (!has_filters(x) || goes_on(x, run_request_hooks(x)));
+    return goes_on(x, enter_route(x)) &&
+           (!x->filters.chains[1]->count || goes_on(x, run_request_hooks(x)));
 }
 
 /* No request: the filters say who the client is, and that is all. */
@@ -343,6 +380,8 @@ static void prepare_flow(struct exchange *x, uint32_t direction, enum filter_hoo
                          uint32_t edits)
 {
     struct flow *flow = exchange_flow(x, direction);
+    if (!filters_count(&x->filters, hook) && !flow->first)
+        return;
     if (relay_complete(flow) || !stages_may_have_body(x, direction))
         return;
     stages_extend(x, direction, hook, NULL);
@@ -375,7 +414,8 @@ void exchange_set_length(struct exchange *x, uint32_t direction, int64_t bytes)
 
 static void step_routed(struct exchange *x)
 {
-    if (!goes_on(x, run_hook(x, HOOK_ROUTE, WEIR_REQUEST_DIRECTION)) || !follow_retarget(x))
+    if (!goes_on(x, run_head_hook(x, HOOK_ROUTE, "route", WEIR_REQUEST_DIRECTION)) ||
+        !follow_retarget(x))
         return;
     if (x->request->view.kind != WEIR_TUNNEL)
         hop_request(x->request, string_of(x->snapshot->via_name));
@@ -472,7 +512,7 @@ static void step_connected(struct exchange *x)
         x->server.unprocessed = x->request->view.kind != WEIR_TUNNEL;
         return;
     }
-    if (!goes_on(x, run_hook(x, HOOK_UPSTREAM, WEIR_REQUEST_DIRECTION)))
+    if (!goes_on(x, run_head_hook(x, HOOK_UPSTREAM, "upstream", WEIR_REQUEST_DIRECTION)))
         return;
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     if (!x->filters.record->retarget.length)
@@ -665,7 +705,7 @@ static void step_response(struct exchange *x)
     TRACE();
     if (!x->response)
         take_response(x);
-    if (goes_on(x, run_hook(x, HOOK_RESPONSE, WEIR_RESPONSE_DIRECTION)))
+    if (goes_on(x, run_head_hook(x, HOOK_RESPONSE, "response", WEIR_RESPONSE_DIRECTION)))
         send_response_head(x);
 }
 

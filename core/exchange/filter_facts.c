@@ -74,9 +74,8 @@ static weir_string answered_by(const struct exchange *x)
 
 static weir_string cause(const struct exchange *x)
 {
-    if (x->notes->cause.length)
-        return x->notes->cause;
-    return x->cause == WEIR_OK ? nothing : string_of(cause_name(x->cause));
+    weir_result why = x->notes->cause != WEIR_OK ? x->notes->cause : x->cause;
+    return why == WEIR_OK && !x->finished ? nothing : string_of(cause_name(why));
 }
 
 /* Without bytes: there is no such fact. */

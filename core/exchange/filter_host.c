@@ -98,6 +98,7 @@ static weir_result host_respond(weir_exchange *public, const weir_reply *reply)
     if (!filter_heads_fit(reply->fields, reply->count))
         return WEIR_TOO_MUCH;
     buffer_release(x->filters.record->reply_body.owner);
+    x->filters.record->eventful = true;
     x->filters.record->reply = head_of_reply(&x->arena, reply);
     x->filters.record->reply_body = own_body(reply->body);
     x->filters.record->reply_continues = reply->flags & WEIR_MORE_DATA;
@@ -108,6 +109,7 @@ static weir_result host_abort(weir_exchange *public)
 {
     struct exchange *x = of(public);
     weir_result rc = may_settle(x);
+    x->filters.record->eventful = true;
     x->aborted |= rc == WEIR_OK;
     return rc;
 }
@@ -134,7 +136,7 @@ static weir_result deliver_answer(struct filter_state *state, struct channel *ch
     struct slice_queue queue = {0};
     weir_slice slice;
     if (slices_bytes(slices, count) > answer_credit(channel)) {
-        state->faulty = true;
+        state->faulty = state->exchange->filters.record->eventful = true;
         return WEIR_TOO_MUCH;
     }
     slices_push(&queue, slices, count);

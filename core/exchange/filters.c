@@ -104,6 +104,33 @@ static bool has(const weir_filter *filter, enum filter_hook hook)
     return false;
 }
 
+static weir_answer (*head_function(const weir_filter *filter, int hook))(weir_exchange *)
+{
+    switch (hook) {
+    case HOOK_REQUEST:
+        return filter->request;
+    case HOOK_ROUTE:
+        return filter->route;
+    case HOOK_UPSTREAM:
+        return filter->upstream;
+    default:
+        return filter->response;
+    }
+}
+
+/* Those of responses run from the last filter to the first. */
+static void prepare_calls(struct filter_chain *chain, int hook)
+{
+    uint32_t count = chain->counts[hook];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = chain->lists[hook][hook == HOOK_RESPONSE ? count - 1 - i : i];
+        const struct filter_use *use = chain->uses[number];
+        chain->calls[hook][i] =
+            (struct filter_call){head_function(use->filter, hook), use->plugin,
+                                 number * (uint32_t)sizeof(struct filter_state)};
+    }
+}
+
 void filter_chain_build(struct filter_chain *chain, const struct filter_use *const *uses,
                         uint32_t count)
 {
@@ -116,6 +143,8 @@ void filter_chain_build(struct filter_chain *chain, const struct filter_use *con
             if (has(uses[i]->filter, (enum filter_hook)hook))
                 chain->lists[hook][chain->counts[hook]++] = (uint8_t)i;
     }
+    for (int hook = 0; hook < HEAD_HOOKS; hook++)
+        prepare_calls(chain, hook);
 }
 
 /* Who waits for what its filters asked for. */
@@ -331,6 +360,7 @@ static const char *missing_call(const struct filter_state *state, weir_answer an
 static weir_answer judge(struct filter_state *state, enum filter_hook hook, weir_answer answer)
 {
     struct exchange *x = state->exchange;
+    x->filters.record->eventful = true;
     if (answer == WEIR_FAIL)
         return filters_fault(state, hook, "it said so");
     if (!is_legal(state, hook, answer))
@@ -449,18 +479,12 @@ static bool is_settled(const struct exchange *x, enum filter_hook hook)
     return hook == HOOK_AUTHENTICATE && notes_user(x).length != 0;
 }
 
-static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t direction,
-                           struct filter_state *state, const void *argument)
+/* What the filter answered, or what has become of what it waited for, is taken down. */
+static weir_answer note_answer(struct filter_state *state, enum filter_hook hook,
+                               uint32_t direction, bool waited, weir_answer answer)
 {
+    struct exchange *x = state->exchange;
     struct filter_run *run = &x->filters.record->runs[direction];
-    bool waited = run->waiting != NULL;
-    weir_answer answer;
-    if (waited)
-        answer = look_again(x, direction, state);
-    else if (!filters_takes_part(state, direction))
-        return WEIR_CONTINUE;
-    else
-        answer = filters_call(state, hook, argument);
     run->waiting = NULL;
     if (answer == WEIR_BUFFER) {
         answer = collect(x, direction, state);
@@ -470,6 +494,20 @@ static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t d
         filters_pause(state, direction, waited ? HOOK_BODY_FULL : hook);
     run->waiting = answer == WEIR_PAUSE ? state : NULL;
     return answer == WEIR_ACCEPT || answer == WEIR_TAKE ? WEIR_CONTINUE : answer;
+}
+
+static weir_answer run_one(struct exchange *x, enum filter_hook hook, uint32_t direction,
+                           struct filter_state *state, const void *argument)
+{
+    bool waited = x->filters.record->runs[direction].waiting != NULL;
+    weir_answer answer;
+    if (waited)
+        answer = look_again(x, direction, state);
+    else if (!filters_takes_part(state, direction))
+        return WEIR_CONTINUE;
+    else
+        answer = filters_call(state, hook, argument);
+    return note_answer(state, hook, direction, waited, answer);
 }
 
 weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t direction,
@@ -490,6 +528,17 @@ weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t dire
     return WEIR_CONTINUE;
 }
 
+weir_answer filters_run_closely(struct filter_state *state, enum filter_hook hook,
+                                uint32_t direction, weir_answer answer)
+{
+    struct exchange *x = state->exchange;
+    answer = note_answer(state, hook, direction, false, judge(state, hook, answer));
+    if (answer == WEIR_PAUSE)
+        return answer;
+    x->filters.record->runs[direction].next++;
+    return answer == WEIR_CONTINUE ? filters_run(x, hook, direction, NULL) : answer;
+}
+
 /* Whoever still waits waits in vain: what its hook was asked about is over. */
 void filters_rewind(struct exchange *x, uint32_t direction)
 {
@@ -507,6 +556,7 @@ void filters_make_way(struct exchange *x)
         for (uint32_t direction = 0; direction < 2; direction++)
             filters_unpause(state_at(x, i), direction);
     run->next += run->waiting != NULL;
+    record->eventful = true;
     if (run->next)
         record->seen_from =
             filters_nth(x, HOOK_RESPONSE, run->next - 1u, WEIR_RESPONSE_DIRECTION)->number + 1;
@@ -696,11 +746,9 @@ weir_answer filters_deliver_events(struct exchange *x)
 static void close_part(struct exchange *x, uint32_t part)
 {
     const struct filter_chain *chain = x->filters.chains[part];
-    for (uint32_t i = chain->count; x->filters.record->states[part] && i-- > 0;) {
-        struct filter_state *state = &x->filters.record->states[part][i];
-        if (state->use->filter->close)
-            filters_call(state, HOOK_CLOSE, NULL);
-    }
+    for (uint32_t i = chain->counts[HOOK_CLOSE]; x->filters.record->states[part] && i-- > 0;)
+        filters_call(&x->filters.record->states[part][chain->lists[HOOK_CLOSE][i]], HOOK_CLOSE,
+                     NULL);
 }
 
 void filters_close(struct exchange *x)

@@ -17,16 +17,17 @@ struct owner; /* core/io/owner.h */
 struct snapshot_use;
 
 enum filter_hook {
-    HOOK_ACCEPT,
+    HOOK_REQUEST, /* those up to HEAD_HOOKS see a head, and most requests come to them */
+    HOOK_ROUTE,
+    HOOK_UPSTREAM,
+    HOOK_RESPONSE,
+    HEAD_HOOKS,
+    HOOK_ACCEPT = HEAD_HOOKS,
     HOOK_OPEN,
     HOOK_AUTHENTICATE,
-    HOOK_REQUEST,
-    HOOK_ROUTE,
     HOOK_ADDRESS,
-    HOOK_UPSTREAM,
     HOOK_UPSTREAM_ERROR,
     HOOK_INTERIM,
-    HOOK_RESPONSE,
     HOOK_REQUEST_BODY,
     HOOK_RESPONSE_BODY,
     HOOK_TUNNEL,
@@ -40,6 +41,13 @@ enum filter_hook {
 
 enum { CHAIN_FILTERS_MOST = 32 };
 
+/* One call of a head's hook, with all that it takes at hand. */
+struct filter_call {
+    weir_answer (*function)(weir_exchange *exchange);
+    const char *plugin;
+    uint32_t place; /* of its state among those of its chain, in bytes */
+};
+
 /* The filters of a listener or of a route, in their order. Made when the configuration is loaded,
  * constant afterwards. */
 struct filter_chain {
@@ -47,6 +55,8 @@ struct filter_chain {
     const struct filter_use *uses[CHAIN_FILTERS_MOST];
     uint8_t counts[HOOKS]; /* of those that have the hook, in their order: */
     uint8_t lists[HOOKS][CHAIN_FILTERS_MOST];
+    /* In the order in which they run; behind them one without a function. */
+    struct filter_call calls[HEAD_HOOKS][CHAIN_FILTERS_MOST + 1];
 };
 
 extern const struct filter_chain filter_chain_empty;
@@ -85,6 +95,8 @@ struct filter_record {
     uint8_t pauses;                 /* how many there are */
     uint8_t seen_from;              /* filters of that number less one, or more, saw another
                                        response before this one; 0: nobody did */
+    bool eventful;                  /* a filter did more than to continue: each call is looked at
+                                       closely from then on */
     bool settled;                   /* one has responded or aborted: to be acted upon */
     bool repeat_forbidden;          /* of the attempt that has failed */
     bool answer_waits;              /* the replier wants to know when it has credit again */
@@ -128,6 +140,10 @@ weir_answer filters_open(struct exchange *exchange, uint32_t part);
  * For authenticate, request, route, upstream, response and trailers. */
 weir_answer filters_run(struct exchange *exchange, enum filter_hook hook, uint32_t direction,
                         const void *argument);
+/* Likewise, when the filter whose turn it is was called already and did more than to continue, or
+ * answered that: judges it and goes on with those behind it. */
+weir_answer filters_run_closely(struct filter_state *state, enum filter_hook hook,
+                                uint32_t direction, weir_answer answer);
 static inline uint32_t filters_count(const struct filters *filters, enum filter_hook hook)
 {
     return (uint32_t)filters->chains[0]->counts[hook] + filters->chains[1]->counts[hook];

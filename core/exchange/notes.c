@@ -9,10 +9,8 @@ struct exchange_notes *notes_of(struct exchange *x)
     if (x->notes)
         return x->notes;
     x->notes = arena_allocate(&x->arena, sizeof *x->notes);
-    *x->notes = (struct exchange_notes){.client.any.sa_family = AF_UNSPEC,
-                                        .server.any.sa_family = AF_UNSPEC,
-                                        .user = {"", 0},
-                                        .cause = {"", 0}};
+    *x->notes = (struct exchange_notes){
+        .client.any.sa_family = AF_UNSPEC, .server.any.sa_family = AF_UNSPEC, .user = {"", 0}};
     return x->notes;
 }
 

@@ -14,7 +14,7 @@ struct exchange_notes {
     uint64_t sent_us, answered_us; /* 0: did not happen */
     const char *listener;          /* as configured, of the exchange's snapshot; NULL: unknown */
     weir_string user;              /* who the client proved to be; empty: nobody knows */
-    weir_string cause;             /* how it ended; empty: it has not */
+    weir_result cause;             /* why it ended; WEIR_OK: it has not, or well */
     struct variables variables;
 };
 

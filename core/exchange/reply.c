@@ -39,7 +39,6 @@ static const struct cause_entry causes[] = {
     {WEIR_NOT_IMPLEMENTED, 501, "http_request_error",
      "This kind of request is not supported by this proxy.\n"},
     {WEIR_LOOP, 508, "proxy_loop_detected", "The request came back to this proxy.\n"},
-    {WEIR_OK, 0, "ok", NULL},
     {WEIR_CANCELLED, 0, "cancelled", NULL},
     {WEIR_RESET, 0, "reset", NULL},
     {WEIR_TRUNCATED, 502, "connection_terminated",
@@ -87,6 +86,8 @@ static const struct {
 
 const char *cause_name(weir_result cause)
 {
+    if (cause == WEIR_OK)
+        return "ok";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].cause == cause)
             return names[i].name;

@@ -440,7 +440,7 @@ weir_result stage_emit(struct stage *stage, const weir_slice *slices, uint32_t c
     if (collecting && !stage->whole)
         return WEIR_WRONG_PHASE;
     if (slices_bytes(slices, count) > credit_of(stage)) {
-        stage->filter->faulty = true;
+        stage->filter->faulty = stage->filter->exchange->filters.record->eventful = true;
         return WEIR_TOO_MUCH;
     }
     slices_push(stage->whole ? stage->whole : &stage->queue, slices, count);

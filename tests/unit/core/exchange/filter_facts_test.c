@@ -171,6 +171,7 @@ static void afterwards(void **state)
     exchange.target.group = &(struct upstream_group){.name = (char *)"app"};
     exchange.target.route = &(struct route_config){.name = (char *)"main"};
     now_us = 5000;
+    exchange.finished = true;
     access_end(&exchange, WEIR_OK);
     text_is(WEIR_SERVER_ADDRESS, "[2001:db8::1]:80");
     text_is(WEIR_UPSTREAM, "app");
