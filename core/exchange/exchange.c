@@ -206,17 +206,17 @@ static inline weir_answer run_hook(struct exchange *x, enum filter_hook hook, ui
                                             : WEIR_CONTINUE;
 }
 
-/* Those of the listener alone have the hook, and none has run it yet. As long as nobody does more
+/* Only filters of one chain have the hook, and none has run it yet. As long as nobody does more
  * than to continue this is all that it costs. */
-static inline weir_answer call_head_hooks(struct exchange *x, enum filter_hook hook,
+static inline weir_answer call_head_hooks(struct exchange *x, uint32_t part, enum filter_hook hook,
                                           const char *name, uint32_t direction)
 {
     struct filter_record *record = x->filters.record;
-    const struct filter_call *call = x->filters.chains[0]->calls[hook];
+    const struct filter_call *call = x->filters.chains[part]->calls[hook];
     breadcrumb.hook = name;
     breadcrumb.exchange = x->number;
     do {
-        struct filter_state *state = (void *)((char *)record->states[0] + call->place);
+        struct filter_state *state = (void *)((char *)record->states[part] + call->place);
         breadcrumb.plugin = call->plugin;
         weir_answer answer = call->function(&state->public);
         breadcrumb.plugin = NULL;
@@ -227,18 +227,27 @@ static inline weir_answer call_head_hooks(struct exchange *x, enum filter_hook h
     return WEIR_CONTINUE;
 }
 
+static __attribute__((noinline)) weir_answer
+run_route_head_hook(struct exchange *x, enum filter_hook hook, const char *name, uint32_t direction)
+{
+    struct filter_record *record = x->filters.record;
+    if (x->filters.chains[0]->counts[hook] || record->eventful || record->runs[direction].next)
+        return filters_run(x, hook, direction, NULL);
+    return call_head_hooks(x, 1, hook, name, direction);
+}
+
 /* Likewise, for the hooks of heads. */
 static inline weir_answer run_head_hook(struct exchange *x, enum filter_hook hook, const char *name,
                                         uint32_t direction)
 {
     struct filter_record *record = x->filters.record;
     if (x->filters.chains[1]->counts[hook])
-        return filters_run(x, hook, direction, NULL);
+        return run_route_head_hook(x, hook, name, direction);
     if (!x->filters.chains[0]->counts[hook])
         return WEIR_CONTINUE;
     if (record->eventful || record->runs[direction].next)
         return filters_run(x, hook, direction, NULL);
-    return call_head_hooks(x, hook, name, direction);
+    return call_head_hooks(x, 0, hook, name, direction);
 }
 
 static inline weir_answer ask_hook(struct exchange *x, enum filter_hook hook, const void *argument)
