@@ -115,6 +115,7 @@ typedef struct weir_protocol {
     const char *name; /* "h1" */
     const weir_connection_operations *connection;
     const weir_channel_operations *client, *server; /* either may be NULL: a one-sided protocol */
+    const char *alpn; /* its name where it is agreed upon (RFC 7301); NULL: it has none */
 } weir_protocol;
 
 /* What a protocol calls: query("weir.protocol/0"). All [worker]. */

@@ -1,8 +1,9 @@
-/* codecs/builtins.c - the one list of protocols that are built in; core names none of them */
+/* codecs/builtins.c - the one list of what is built in: protocols and TLS; core names none of it */
 #include <stddef.h>
 
 #include "codecs/h1/h1.h"
 #include "codecs/raw/raw.h"
+#include "codecs/tls/operations.h"
 #include "core/plugins/registry.h"
 
 const builtin_protocol builtin_protocols[] = {
@@ -10,3 +11,5 @@ const builtin_protocol builtin_protocols[] = {
     h1_protocol,
 #endif
     raw_protocol, NULL};
+
+const struct tls_operations *const builtin_tls = &tls_operations;

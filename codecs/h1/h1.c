@@ -250,7 +250,8 @@ const weir_protocol *h1_protocol(const weir_host *host)
                                            .name = "h1",
                                            .connection = &connection,
                                            .client = &client,
-                                           .server = &server};
+                                           .server = &server,
+                                           .alpn = "http/1.1"};
     h1_host = host;
     h1_api = host->query(host, "weir.protocol/0");
     return &protocol;

@@ -23,6 +23,12 @@ enum metric {
     METRIC_SUBREQUESTS_OPEN, /* gauge */
     METRIC_SUBREQUESTS_FAILED,
     METRIC_ATTEMPTS_REPEATED,
+    METRIC_CLIENT_TLS_HANDSHAKES, /* done, with clients */
+    METRIC_CLIENT_TLS_RESUMED,
+    METRIC_CLIENT_TLS_FAILED,
+    METRIC_SERVER_TLS_HANDSHAKES, /* done, with servers */
+    METRIC_SERVER_TLS_RESUMED,
+    METRIC_SERVER_TLS_FAILED,
     METRIC_FILTER_FAULTS,
     METRIC_ACCESS_LINES_DROPPED, /* of the access log: what takes them is too slow, or full */
     METRIC_REQUEST_BYTES,        /* body and tunnel bytes */

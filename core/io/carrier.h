@@ -11,6 +11,7 @@
 #ifndef CORE_IO_CARRIER_H
 #define CORE_IO_CARRIER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,26 @@
 
 struct carrier;
 
+/* A certificate that the peer showed and that was verified. Texts end with NUL. */
+struct tls_peer {
+    const char *subject, *issuer; /* RFC 4514: "CN=ann,O=Example" */
+    const char *name;             /* its common name; without one: the first of its names, or "" */
+    const char *names;            /* "a.example, 192.0.2.1, ann@example"; "" */
+    const char *fingerprint;      /* SHA-256, hexadecimal */
+};
+
+/* What was agreed where the bytes are encrypted. As long as the carrier. */
+struct tls_facts {
+    const char *version, *cipher, *group; /* "TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519" */
+    weir_string alpn;                     /* "h2"; empty: nothing was agreed */
+    weir_string server_name;              /* that the client asked for; empty: none */
+    bool resumed;
+    const struct tls_peer *peer; /* NULL: none was shown, or nobody verified it */
+};
+
 struct carrier_facts {
     struct address peer, local;
+    const struct tls_facts *tls; /* NULL: whoever is between can read the bytes */
 };
 
 struct carrier_events {

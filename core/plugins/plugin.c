@@ -132,7 +132,7 @@ static const char *channel_lacks(const weir_channel_operations *channel,
 
 static const char *protocol_lacks(const weir_protocol *protocol)
 {
-    if (protocol->size < sizeof *protocol || !protocol->connection)
+    if (protocol->size < offsetof(weir_protocol, alpn) || !protocol->connection)
         return "connection";
     if (!protocol->client && !protocol->server)
         return "client and server";
