@@ -7,6 +7,7 @@
 #include "core/base/breadcrumb.h"
 #include "core/base/memory.h"
 #include "core/base/snapshot.h"
+#include "core/exchange/filters.h"
 #include "core/host/subrequest.h"
 #include "core/host/wrong_thread.h"
 #include "core/io/loop.h"
@@ -24,6 +25,11 @@ static struct owner *find(weir_reference reference, const void *caller, const ch
     else if (*rc == WEIR_WRONG_THREAD)
         wrong_thread(caller, function);
     return owner;
+}
+
+bool asynchronous_is_retired(struct owner *owner)
+{
+    return owner->use && owner->use->retired && !filters_exchange_of(owner);
 }
 
 static void tell_name(const struct task *task, weir_reference *name)
@@ -138,6 +144,8 @@ static void start_job(struct job *job, const struct owner *owner)
 static weir_result try_work(struct owner *owner, weir_reference reference, const struct job *wanted,
                             uint32_t tag, weir_reference *name)
 {
+    if (asynchronous_is_retired(owner))
+        return WEIR_STOPPING;
     struct job *job = memory_allocate(sizeof *job);
     *job = *wanted;
     weir_result rc = task_begin(owner, reference, &job->task, &job_kind, tag);

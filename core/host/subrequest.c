@@ -10,6 +10,7 @@
 #include "core/base/string.h"
 #include "core/exchange/exchange.h"
 #include "core/exchange/filter_heads.h"
+#include "core/host/asynchronous.h"
 #include "core/io/loop.h"
 #include "core/upstream/route.h"
 
@@ -284,13 +285,11 @@ static uint32_t count_of(const struct owner *owner)
     return count;
 }
 
-/* An instance that is not in force any more asks for nothing new: what it asks for holds its
- * configuration, and so itself. */
 static weir_result may_begin(struct owner *owner, const struct wish *wish)
 {
     const struct subrequests *all = owner->worker->subrequests;
     weir_string upstream = wish->fetch.upstream;
-    if (all->stopped || (owner->use->retired && !filters_exchange_of(owner)))
+    if (all->stopped || asynchronous_is_retired(owner))
         return WEIR_STOPPING;
     if (upstream.length && !route_has_upstream(owner->use->snapshot, upstream))
         return WEIR_NOT_FOUND;

@@ -374,6 +374,15 @@ def test_an_instance_that_is_not_in_force_any_more_ends(start, make_origin):
     running.weir.check()
 
 
+def test_an_instance_that_has_work_done_ends_too(start, make_origin):
+    """Although it wants more in each event."""
+    running = start(plugins=PLUGIN + "filters: [ { use: fetch, with: { work: true } } ]\n")
+    running.reload(worker(make_origin()))
+    running.weir.wait(said(running.weir, "fetch: worker_free"), "the end of the instance", 5)
+    assert f"fetch: refused {STOPPING}" in running.weir.lines
+    running.weir.check()
+
+
 def test_a_worker_that_waits_does_not_hold_up_the_end(start, make_origin):
     asked, go_on = threading.Event(), threading.Event()
     origin = make_origin(waiting(asked, go_on, answer=b""))

@@ -3,7 +3,8 @@
  * x-fetch: the url. Others: x-fetch-upstream, -method, -timeout, -most, -send (bytes of its body),
  * -count (so many at once), -then: "cancel" it, "wait" for it and no longer than 100 ms, or "pass"
  * the request on when the answer is 200. The client is told what has come of each.
- * With `url` in its settings each worker asks for that too, again and again. */
+ * With `url` in its settings each worker asks for that too, again and again; with `work` it has
+ * work done instead. */
 #include "abi/filter.h"
 #include "abi/services.h"
 
@@ -24,6 +25,7 @@ struct state {
 
 struct settings {
     char url[256];
+    int works;
 };
 
 struct presence {
@@ -162,12 +164,20 @@ static weir_answer on_address(weir_exchange *exchange, const weir_address *addre
 
 /* --- of workers */
 
+static weir_result do_nothing(void *data)
+{
+    (void)data;
+    return WEIR_OK;
+}
+
 static void ask(const struct presence *presence)
 {
     weir_string url = {presence->settings->url, strlen(presence->settings->url)};
     weir_fetch fetch = {.size = sizeof fetch, .url = url};
     char line[64];
-    weir_result rc = asynchronous->fetch(presence->worker, &fetch, FETCH, NULL);
+    weir_result rc = presence->settings->works
+                         ? asynchronous->work(presence->worker, do_nothing, FETCH, NULL, NULL, NULL)
+                         : asynchronous->fetch(presence->worker, &fetch, FETCH, NULL);
     snprintf(line, sizeof line, "fetch: refused %d\n", rc);
     if (rc != WEIR_OK)
         mark(line);
@@ -177,7 +187,7 @@ static void on_worker_event(const void *instance, void *state, const weir_event 
 {
     char line[256], whole[300];
     (void)instance;
-    if (event->kind == WEIR_EVENT_TIMER) {
+    if (event->kind == WEIR_EVENT_TIMER || event->kind == WEIR_EVENT_WORK) {
         ask(state);
         return;
     }
@@ -192,7 +202,7 @@ static weir_result worker_make(const void *instance, weir_worker *worker, void *
     struct presence *presence = calloc(1, sizeof *presence);
     presence->settings = instance;
     presence->worker = asynchronous->worker_reference(worker);
-    if (presence->settings->url[0])
+    if (presence->settings->url[0] || presence->settings->works)
         asynchronous->timer(presence->worker, 0, AGAIN, NULL);
     *state = presence;
     return WEIR_OK;
@@ -210,6 +220,7 @@ static weir_result make(const weir_section *with, void **made)
     struct settings *settings = calloc(1, sizeof *settings);
     weir_string url = configuration->text(configuration->find(with, "url"));
     snprintf(settings->url, sizeof settings->url, "%.*s", (int)url.length, url.bytes);
+    settings->works = configuration->flag(configuration->find(with, "work")) != 0;
     *made = settings;
     return WEIR_OK;
 }
@@ -218,7 +229,8 @@ static weir_result load(const weir_host *host)
 {
     static const weir_life life = {
         .size = sizeof life,
-        .schema = "{\"type\": \"object\", \"properties\": {\"url\": {\"type\": \"string\"}}}",
+        .schema = "{\"type\": \"object\", \"properties\": {\"url\": {\"type\": \"string\"},"
+                  "\"work\": {\"type\": \"boolean\"}}}",
         .make = make,
         .free = free,
         .worker_make = worker_make,

@@ -243,6 +243,22 @@ static void on_unused(struct snapshot_use *use)
     unused++;
 }
 
+static void an_instance_that_is_retired_starts_no_work(void **state)
+{
+    (void)state;
+    struct snapshot_use use = {.count = 1, .retired = true};
+    int data = 0;
+    owner.use = &use;
+    assert_int_equal(HOST->work(me(), add_one, 0, &data, drop, NULL), WEIR_STOPPING);
+    assert_int_equal(atomic_load(&drops), 1);
+    assert_int_equal(use.count, 1);
+    use.retired = false;
+    assert_int_equal(HOST->work(me(), add_one, 0, &data, drop, NULL), WEIR_OK);
+    run(100);
+    assert_int_equal(event_count, 1);
+    assert_int_equal(use.count, 1);
+}
+
 static void work_holds_the_snapshot_that_its_code_belongs_to(void **state)
 {
     weir_reference work;
@@ -424,6 +440,7 @@ int main(void)
         TEST(refused_work_is_dropped),
         TEST(nothing_comes_of_cancelled_work),
         TEST(the_owners_end_kills_timers_and_work),
+        TEST(an_instance_that_is_retired_starts_no_work),
         TEST(work_holds_the_snapshot_that_its_code_belongs_to),
         TEST(too_much_is_refused),
         TEST(other_threads_are_refused),
