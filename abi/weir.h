@@ -16,8 +16,9 @@
  *  - What a plugin gives the host may be newer than the host: it is refused with an error. What the
  *    host gives a plugin is cut down to what existed in the minor that the plugin was built with.
  *  - Borrowed bytes (weir_string, weir_slice, weir_head) live until the function they were passed
- *    to returns; what is read of a head, until that head is changed. To keep bytes: copy them, or
- *    take a reference on the slice's owner.
+ *    to returns; what is read inside a hook, until that returns, and of a head no longer than until
+ *    that head is changed. To keep bytes: copy them, or take a reference on the slice's owner.
+ *    weir --check-plugins finds those that were not.
  *  - Threads: [main] the configuration thread, [worker] the loop that owns the object, [any].
  *    One exchange lives on one worker; its hooks are never called concurrently and never
  *    re-entered: what a hook causes is acted upon after it has returned.

@@ -396,23 +396,36 @@ weir_answer filters_call(struct filter_state *state, enum filter_hook hook, cons
 
 /* --- running a hook through all that have it */
 
+/* What accept() gets, and of which use. */
+struct filter_client {
+    weir_client public;
+    const struct filter_use *use;
+};
+
+const struct filter_use *filters_use_of(const weir_client *client)
+{
+    return CONTAINER(client, struct filter_client, public)->use;
+}
+
 bool filters_accept(const struct filter_chain *chain, const struct snapshot_use *use,
                     const struct address *client, const char *listener)
 {
     char text[ADDRESS_TEXT_BYTES];
     bool is_unix = client->any.sa_family == AF_UNIX;
-    weir_client about = {
-        .size = sizeof about,
-        .port = address_port(client),
-        .address = is_unix ? WEIR_STRING("unix") : string_of(address_format_host(client, text)),
-        .listener = string_of(listener),
+    struct filter_client about = {
+        .public.size = sizeof about.public,
+        .public.port = address_port(client),
+        .public.address =
+            is_unix ? WEIR_STRING("unix") : string_of(address_format_host(client, text)),
+        .public.listener = string_of(listener),
     };
     for (uint32_t i = 0; i < chain->counts[HOOK_ACCEPT]; i++) {
         const struct filter_use *one = chain->uses[chain->lists[HOOK_ACCEPT][i]];
-        about.instance = one->instance;
-        about.worker_state = use->worker_states ? use->worker_states[one->index] : NULL;
+        about.use = one;
+        about.public.instance = one->instance;
+        about.public.worker_state = use->worker_states ? use->worker_states[one->index] : NULL;
         struct breadcrumb before = breadcrumb_leave(one->plugin, hooks[HOOK_ACCEPT].name, 0);
-        weir_answer answer = one->filter->accept(&about);
+        weir_answer answer = one->filter->accept(&about.public);
         breadcrumb_restore(before);
         if (answer == WEIR_DENY)
             return false;

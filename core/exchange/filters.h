@@ -128,6 +128,9 @@ struct filter_record *filters_make_record(struct exchange *exchange);
 bool filters_accept(const struct filter_chain *chain, const struct snapshot_use *use,
                     const struct address *client, const char *listener);
 
+/* The use whose accept() got that. */
+const struct filter_use *filters_use_of(const weir_client *client);
+
 /* Makes the states of the listener's filters (part 0) or of the route's (1) and runs every open(),
  * whatever one before answered. Returns the first answer, as filters_run(). */
 weir_answer filters_open(struct exchange *exchange, uint32_t part);

@@ -35,14 +35,16 @@ void host_provide(const char *name, const void *table)
     tables[at].table = table;
 }
 
-static const void *host_query(const weir_host *host, const char *name)
+static const void *host_query(const weir_host *asking, const char *name)
 {
-    (void)host;
+    (void)asking;
     for (uint32_t i = 0; tables[i].name; i++)
         if (!strcmp(tables[i].name, name))
             return tables[i].table;
     return NULL;
 }
+
+/* --- buffers */
 
 static weir_buffer *host_buffer_new(size_t capacity, uint8_t **bytes)
 {
@@ -61,19 +63,31 @@ static void host_buffer_release(weir_buffer *buffer)
     buffer_release(buffer);
 }
 
+/* --- the first table */
+
+static weir_host host = {
+    .size = sizeof host,
+    .abi_major = WEIR_ABI_MAJOR,
+    .abi_minor = WEIR_ABI_MINOR,
+    .query = host_query,
+    .buffer_new = host_buffer_new,
+    .buffer_reference = host_buffer_reference,
+    .buffer_release = host_buffer_release,
+    .tracing = &trace_on,
+    .trace = trace_visit,
+};
+
+void host_provide_buffers(weir_buffer *(*new)(size_t capacity, uint8_t **bytes),
+                          void (*reference)(weir_buffer *buffer),
+                          void (*release)(weir_buffer *buffer))
+{
+    host.buffer_new = new;
+    host.buffer_reference = reference;
+    host.buffer_release = release;
+}
+
 const weir_host *host_table(const char *version)
 {
-    static weir_host host = {
-        .size = sizeof host,
-        .abi_major = WEIR_ABI_MAJOR,
-        .abi_minor = WEIR_ABI_MINOR,
-        .query = host_query,
-        .buffer_new = host_buffer_new,
-        .buffer_reference = host_buffer_reference,
-        .buffer_release = host_buffer_release,
-        .tracing = &trace_on,
-        .trace = trace_visit,
-    };
     host.version = version;
     return &host;
 }

@@ -77,6 +77,11 @@ static void on_event(struct owner *owner)
     }
 }
 
+const struct filter_use *instance_use_of(const struct owner *owner)
+{
+    return ((struct presence *)CONTAINER(owner, struct weir_worker, owner))->use;
+}
+
 static weir_result prepare_one(struct presence *presence)
 {
     const struct filter_use *use = presence->use;

@@ -11,6 +11,8 @@
 #include "core/base/worker.h"
 #include "core/plugins/filter_use.h"
 
+struct owner; /* core/io/owner.h */
+
 /* [main] Less than 0: make() refused, and there is nothing to free. */
 weir_result instance_make(struct filter_use *use, const weir_section *with);
 /* [main] Of those that were made, the last one first; nobody uses them any more. */
@@ -20,5 +22,7 @@ void instances_free(struct filter_use *uses, uint32_t count);
 const struct filter_use *instances_prepare(struct snapshot_use *use, struct worker *worker);
 /* [worker] Does nothing when they are not prepared. */
 void instances_release(struct snapshot_use *use);
+/* [worker] Whose that owner is, one of an instance. */
+const struct filter_use *instance_use_of(const struct owner *owner);
 
 #endif

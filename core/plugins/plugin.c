@@ -46,6 +46,13 @@ static void copy_table(void *into, const void *from, uint32_t size)
     memcpy(into, &size, sizeof size);
 }
 
+static void (*wrap_filter)(weir_filter *filter); /* NULL: hooks stay what they are */
+
+void plugin_wrap_filters(void (*wrap)(weir_filter *filter))
+{
+    wrap_filter = wrap;
+}
+
 void plugin_add_filter(struct plugin *plugin, const weir_filter *filter)
 {
     struct plugin_filter *own = memory_zeroed(sizeof *own), **end = &plugin->filters;
@@ -54,6 +61,9 @@ void plugin_add_filter(struct plugin *plugin, const weir_filter *filter)
         copy_table(&own->life, own->filter.life, sizeof own->life);
         own->filter.life = &own->life;
     }
+    own->written = own->filter;
+    if (wrap_filter)
+        wrap_filter(&own->filter);
     own->plugin = plugin;
     while (*end)
         end = &(*end)->next;

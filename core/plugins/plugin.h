@@ -14,7 +14,8 @@ struct registry;
 enum { PLUGIN_MISTAKE_BYTES = 512 };
 
 struct plugin_filter {
-    weir_filter filter; /* `life` is the copy below, or NULL */
+    weir_filter filter;  /* `life` is the copy below, or NULL */
+    weir_filter written; /* the same before plugin_wrap_filters()' function changed it */
     weir_life life;
     const struct plugin *plugin;
     struct plugin_filter *next;
@@ -49,6 +50,9 @@ void plugin_free(struct plugin *plugin);
  * registry. Else plugin->mistake says what was wrong, unless load() alone knows. */
 weir_result plugin_load(struct plugin *plugin, weir_result (*load)(const weir_host *host),
                         const struct registry *registry);
+/* Once, before the first plugin: `wrap` may put hooks of its own in the place of those in the table
+ * of each filter. */
+void plugin_wrap_filters(void (*wrap)(weir_filter *filter));
 /* Copies the tables, which are not judged. */
 void plugin_add_filter(struct plugin *plugin, const weir_filter *filter);
 void plugin_add_protocol(struct plugin *plugin, const weir_protocol *protocol);

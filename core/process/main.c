@@ -3,6 +3,7 @@
 
 #include "core/base/breadcrumb.h"
 #include "core/base/worker.h"
+#include "core/host/checking.h"
 #include "core/host/host.h"
 #include "core/process/config.h"
 #include "core/process/config_json_schema.h"
@@ -95,6 +96,8 @@ int main(int count, char **arguments)
     thread_is_main = true;
     breadcrumb_watch();
     host_provide("weir.configuration/0", &section_host);
+    if (options.check_plugins)
+        checking_start();
     plugins_start(host_table(WEIR_VERSION));
     int status = execute(&options);
     plugins_end();

@@ -99,6 +99,13 @@ static bool take_plugin(struct parser *parser, const struct option *option, cons
     return true;
 }
 
+static bool take_check_plugins(struct parser *parser, const struct option *option,
+                               const char *value)
+{
+    parser->options->check_plugins = true;
+    return true;
+}
+
 static bool take_filter(struct parser *parser, const struct option *option, const char *value)
 {
     parser->options->kind_given = true;
@@ -137,6 +144,7 @@ static const struct option known[] = {
     {'w', "--workers", "N", "serve with that many threads; auto: one per CPU", take_workers},
     {'u', "--upstream", "HOST:PORT", "send every request there: a reverse proxy", take_upstream},
     {0, "--plugin", "PATH", "load that plugin, or NAME; may be repeated", take_plugin},
+    {0, "--check-plugins", NULL, "tell what plugins do wrong; slower", take_check_plugins},
     {0, "--filter", NULL, "plugin new: a filter, which is the default", take_filter},
     {0, "--protocol", NULL, "plugin new: a protocol", take_protocol},
     {'h', "--help", NULL, "print this and exit", take_help},

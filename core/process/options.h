@@ -36,6 +36,7 @@ struct options {
     const char *upstream;            /* "host:port"; NULL: as configured */
     const char *words[PLUGINS_MOST]; /* what follows a command that takes words */
     uint32_t word_count;
+    bool check_plugins;        /* tell what plugins do wrong */
     bool protocol, kind_given; /* plugin new: --protocol; that or --filter */
     bool open;                 /* listeners that do not say who may use them are for anybody */
 };

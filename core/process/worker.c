@@ -7,6 +7,7 @@
 #include "core/edge/listener.h"
 #include "core/exchange/access_lines.h"
 #include "core/exchange/exchange.h"
+#include "core/host/holding.h"
 #include "core/host/subrequest.h"
 #include "core/io/dns.h"
 #include "core/io/loop.h"
@@ -83,6 +84,7 @@ void worker_run(struct worker *worker)
     snapshot_drop(worker->use);
     subrequests_free(worker);
     owners_free(worker);
+    holding_end(worker->index);
     worker_current = NULL;
     buffer_pool_deinit();
     arena_pool_deinit();

@@ -71,12 +71,12 @@ def check(lines):
 class Probes:
     """A weir whose filters are probes."""
 
-    def __init__(self, start_weir, directory, text=None, **options):
+    def __init__(self, start_weir, directory, text=None, arguments=(), **options):
         self.directory = directory
         self.trace = Traced(directory / "trace")
         self.file = directory / "weir.yaml"
         self.write(text or configuration(self.trace.file, **options))
-        self.weir = start_weir("-c", str(self.file))
+        self.weir = start_weir("-c", str(self.file), *arguments)
 
     def write(self, text):
         self.file.write_text(text)

@@ -40,6 +40,9 @@ struct state {
     uint32_t count;
     uint32_t inside, opened, closed;
     weir_reference timer;
+    weir_string kept; /* views that are not its own any more */
+    const weir_head *kept_head;
+    weir_slice kept_slice;
 };
 
 /* One call of a hook. */
@@ -471,6 +474,137 @@ static void do_crash(struct act *act, char *rest)
     *(volatile int *)8 = 0; /* NOLINT */
 }
 
+static weir_string view_of(struct act *act, const char *what)
+{
+    weir_string view = {"", 0};
+    if (!strcmp(what, "field"))
+        api->field(act->exchange, act->direction, WEIR_STRING("X-View"), 0, &view);
+    else if (!strcmp(what, "text"))
+        api->text(act->exchange, WEIR_CLIENT_ADDRESS, &view);
+    else if (!strcmp(what, "variable"))
+        api->variable(act->exchange, WEIR_STRING("view"), &view);
+    else if (!strcmp(what, "path"))
+        view = api->request_head(act->exchange)->path;
+    else if (act->data && act->data->count)
+        view = (weir_string){(const char *)act->data->slices[0].bytes, act->data->slices[0].length};
+    return view;
+}
+
+/* field, text, variable, path or data: longer than it may */
+static void do_keep(struct act *act, char *rest)
+{
+    act->state->kept = view_of(act, rest);
+}
+
+static void do_look(struct act *act, char *rest)
+{
+    char seen[64];
+    size_t length = 0;
+    (void)rest;
+    for (; length < act->state->kept.length && length < sizeof seen; length++)
+        seen[length] = act->state->kept.bytes[length];
+    trace(act->probe, act->state->key, "%s> look %.*s", act->hook, (int)length, seen);
+}
+
+static void do_keep_head(struct act *act, char *rest)
+{
+    (void)rest;
+    act->state->kept_head = api->request_head(act->exchange);
+}
+
+static void do_look_head(struct act *act, char *rest)
+{
+    (void)rest;
+    done(act, "look_head", act->state->kept_head->count);
+}
+
+static void do_variable(struct act *act, char *rest)
+{
+    done(act, "variable",
+         api->set_variable(act->exchange, WEIR_STRING("view"), (weir_string){rest, strlen(rest)}));
+}
+
+/* The first slice: with a reference, or without. */
+static void do_hold_slice(struct act *act, char *rest)
+{
+    if (!act->data || !act->data->count)
+        return;
+    act->state->kept_slice = act->data->slices[0];
+    if (strcmp(rest, "without") != 0)
+        host->buffer_reference(act->state->kept_slice.owner);
+}
+
+static void do_release_slice(struct act *act, char *rest)
+{
+    (void)rest;
+    host->buffer_release(act->state->kept_slice.owner);
+}
+
+static void do_emit_slice(struct act *act, char *rest)
+{
+    (void)rest;
+    done(act, "emit_slice",
+         api->emit(act->exchange, act->direction, &act->state->kept_slice, 1, 0));
+}
+
+static void do_leak(struct act *act, char *rest)
+{
+    uint8_t *bytes;
+    (void)act;
+    host->buffer_new(strtoul(rest, NULL, 10), &bytes);
+}
+
+static void do_foreign(struct act *act, char *rest)
+{
+    static char nothing[64];
+    weir_buffer *buffer = (weir_buffer *)nothing;
+    weir_slice slice = {(const uint8_t *)nothing, 1, buffer};
+    (void)rest;
+    host->buffer_reference(buffer);
+    host->buffer_release(buffer);
+    done(act, "foreign", api->emit(act->exchange, act->direction, &slice, 1, 0));
+}
+
+/* NUMBER as a reference */
+static void do_wild(struct act *act, char *rest)
+{
+    weir_reference wild = {strtoull(rest, NULL, 0)};
+    done(act, "wild_timer", asynchronous->timer(wild, 0, 0, NULL));
+    done(act, "wild_work", asynchronous->work(wild, NULL, 0, NULL, NULL, NULL));
+    done(act, "wild_post", asynchronous->post(wild, 0, NULL, NULL));
+    done(act, "wild_cancel", asynchronous->cancel(wild));
+}
+
+/* Another exchange's, or this one's on another thread */
+static weir_exchange *stranger;
+
+static void do_be_stranger(struct act *act, char *rest)
+{
+    (void)rest;
+    stranger = act->exchange;
+}
+
+static void do_ask_stranger(struct act *act, char *rest)
+{
+    (void)rest;
+    done(act, "ask_stranger", api->abort(stranger));
+}
+
+static void *ask_here(void *user)
+{
+    struct act *act = user;
+    done(act, "ask_thread", api->abort(act->exchange));
+    return NULL;
+}
+
+static void do_ask_thread(struct act *act, char *rest)
+{
+    pthread_t thread;
+    (void)rest;
+    if (!pthread_create(&thread, NULL, ask_here, act))
+        pthread_join(thread, NULL);
+}
+
 /* --- for which calls the rest is */
 
 static void do_if_end(struct act *act, char *rest)
@@ -546,6 +680,20 @@ static const struct verb {
     {"post", do_post},
     {"sleep", do_sleep},
     {"crash", do_crash},
+    {"keep", do_keep},
+    {"look", do_look},
+    {"keep_head", do_keep_head},
+    {"look_head", do_look_head},
+    {"variable", do_variable},
+    {"hold_slice", do_hold_slice},
+    {"release_slice", do_release_slice},
+    {"emit_slice", do_emit_slice},
+    {"leak", do_leak},
+    {"foreign", do_foreign},
+    {"wild", do_wild},
+    {"be_stranger", do_be_stranger},
+    {"ask_stranger", do_ask_stranger},
+    {"ask_thread", do_ask_thread},
     {"if_end", do_if_end},
     {"if_more", do_if_more},
     {"if_request", do_if_request},
