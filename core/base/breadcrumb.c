@@ -1,37 +1,16 @@
 /* core/base/breadcrumb.c - which plugin this thread is in, for whoever finds it dead */
 #include "core/base/breadcrumb.h"
 
+#include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 _Thread_local struct breadcrumb breadcrumb;
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-
-#ifdef SANITIZED
-
-void breadcrumb_watch(void)
-{
-}
-
-void breadcrumb_watch_thread(void)
-{
-}
-
-#else
-
-enum { STACK_BYTES = 32 << 10, LINE_BYTES = 256, NUMBER_BYTES = 24 };
-
-static _Thread_local char stack[STACK_BYTES]; /* pages that nobody touches until then */
+enum { LINE_BYTES = 256, NUMBER_BYTES = 24 };
 
 /* --- only what is safe in a signal's handler */
 
@@ -56,10 +35,8 @@ static void add_number(struct line *line, uint64_t number)
     add(line, at);
 }
 
-static void describe(struct line *line, int number)
+static void add_breadcrumb(struct line *line)
 {
-    add(line, "weir: error: fatal signal ");
-    add_number(line, (uint64_t)number);
     if (breadcrumb.plugin) {
         add(line, " in plugin ");
         add(line, breadcrumb.plugin);
@@ -70,25 +47,48 @@ static void describe(struct line *line, int number)
         add(line, ", exchange ");
         add_number(line, breadcrumb.exchange);
     }
+}
+
+static void print(struct line *line)
+{
     line->bytes[line->length++] = '\n';
+    ssize_t written = write(STDERR_FILENO, line->bytes, line->length);
+    (void)written;
+}
+
+/* What a sanitizer finds it reports itself; this says in which hook that was. */
+static void on_finding(void)
+{
+    struct line line = {.length = 0};
+    if (!breadcrumb.plugin)
+        return;
+    add(&line, "weir: error: a sanitizer ended it");
+    add_breadcrumb(&line);
+    print(&line);
 }
 
 /* The signal waits until this returns, and then finds no handler any more. */
 static void on_fatal(int number)
 {
     struct line line = {.length = 0};
-    describe(&line, number);
-    ssize_t written = write(STDERR_FILENO, line.bytes, line.length);
-    (void)written;
+    add(&line, "weir: error: fatal signal ");
+    add_number(&line, (uint64_t)number);
+    add_breadcrumb(&line);
+    print(&line);
     raise(number);
 }
 
 /* --- installing it, where no sanitizer is that was loaded first */
 
+enum { STACK_BYTES = 32 << 10 };
+
+static _Thread_local char stack[STACK_BYTES]; /* pages that nobody touches until then */
+static bool watches;                          /* no sanitizer does */
+
 void breadcrumb_watch_thread(void)
 {
     stack_t own = {.ss_sp = stack, .ss_size = sizeof stack}, before;
-    if (!sigaltstack(NULL, &before) && before.ss_flags & SS_DISABLE)
+    if (watches && !sigaltstack(NULL, &before) && before.ss_flags & SS_DISABLE)
         sigaltstack(&own, NULL);
 }
 
@@ -99,7 +99,7 @@ static void watch(int number, const struct sigaction *action)
         sigaction(number, action, NULL);
 }
 
-void breadcrumb_watch(void)
+static void watch_signals(void)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     struct sigaction action = {.sa_handler = on_fatal,
@@ -107,7 +107,17 @@ void breadcrumb_watch(void)
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         watch(fatal[i], &action);
+    watches = true;
     breadcrumb_watch_thread();
 }
 
-#endif
+/* A sanitizer may be of this build, or loaded with a plugin's. */
+void breadcrumb_watch(void)
+{
+    void (*on_death)(void (*callback)(void));
+    *(void **)&on_death = dlsym(RTLD_DEFAULT, "__sanitizer_set_death_callback");
+    if (on_death)
+        on_death(on_finding);
+    else
+        watch_signals();
+}

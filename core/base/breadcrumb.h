@@ -17,23 +17,34 @@ struct breadcrumb {
 
 extern _Thread_local struct breadcrumb breadcrumb;
 
+/* Plain stores to the machine; others may look meanwhile (breadcrumb_of). */
+static inline void breadcrumb_restore(struct breadcrumb crumb)
+{
+    __atomic_store_n(&breadcrumb.plugin, crumb.plugin, __ATOMIC_RELAXED);
+    __atomic_store_n(&breadcrumb.hook, crumb.hook, __ATOMIC_RELAXED);
+    __atomic_store_n(&breadcrumb.exchange, crumb.exchange, __ATOMIC_RELAXED);
+}
+
 /* The texts must live until it is restored. Returns what was there, which is to be restored: a
  * plugin's code may be called from within a plugin's. [any] */
 static inline struct breadcrumb breadcrumb_leave(const char *plugin, const char *hook,
                                                  uint64_t exchange)
 {
     struct breadcrumb before = breadcrumb;
-    breadcrumb = (struct breadcrumb){plugin, hook, exchange};
+    breadcrumb_restore((struct breadcrumb){plugin, hook, exchange});
     return before;
 }
 
-static inline void breadcrumb_restore(struct breadcrumb before)
+/* That of another thread, which may be changing it: what was the same for a while is true. [any] */
+static inline struct breadcrumb breadcrumb_of(const struct breadcrumb *other)
 {
-    breadcrumb = before;
+    return (struct breadcrumb){__atomic_load_n(&other->plugin, __ATOMIC_RELAXED),
+                               __atomic_load_n(&other->hook, __ATOMIC_RELAXED),
+                               __atomic_load_n(&other->exchange, __ATOMIC_RELAXED)};
 }
 
-/* [main] Once, before other threads: watches for fatal signals. Does nothing in builds with a
- * sanitizer, which watches itself. */
+/* [main] Once, before other threads: watches for fatal signals; with a sanitizer, which watches for
+ * them itself, for what that finds. */
 void breadcrumb_watch(void);
 /* [any] In each thread that runs plugins: a stack of its own for that signal, so that one that ran
  * out of stack is told of too. */

@@ -70,7 +70,7 @@ static void run_phase(struct turn *turn, enum turn_phase phase)
 
 bool turn_run(struct turn *turn)
 {
-    turn->number++;
+    __atomic_store_n(&turn->number, turn->number + 1, __ATOMIC_RELAXED); /* others may look */
     for (int phase = 0; phase < TURN_PHASES; phase++)
         run_phase(turn, (enum turn_phase)phase);
     return turn_marked(turn);

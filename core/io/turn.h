@@ -27,7 +27,7 @@ struct mark_list {
 
 struct turn {
     struct mark_list lists[TURN_PHASES];
-    uint32_t number;
+    uint32_t number; /* other threads may look at it: turn_number() */
 };
 
 void turn_init(struct turn *turn);
@@ -58,6 +58,12 @@ static inline bool turn_marked(const struct turn *turn) /* whether anything is *
     for (int phase = 0; phase < TURN_PHASES; phase++)
         marked |= turn->lists[phase].first != 0;
     return marked;
+}
+
+/* [any] Which turn it is; the same for as long as one thing keeps the worker busy. */
+static inline uint32_t turn_number(const struct turn *turn)
+{
+    return __atomic_load_n(&turn->number, __ATOMIC_RELAXED);
 }
 
 /* One turn. Returns whether anything is still marked. */

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "core/base/breadcrumb.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/io/loop.h"
+#include "core/io/turn.h"
 #include "core/process/worker.h"
 
 /* What one member is asked. */
@@ -42,6 +42,7 @@ bool crew_make(struct crew *crew, uint32_t count, struct loop *main,
     for (crew->count = 0; crew->count < count; crew->count++) {
         struct crew_member *member = &crew->members[crew->count];
         member->crew = crew;
+        pthread_mutex_init(&member->lock, NULL);
         member->worker = worker_new(use(user, crew->count), crew->count);
         if (!member->worker) {
             log_write(LOG_ERROR, "cannot make worker %u: out of file descriptors?", crew->count);
@@ -60,11 +61,32 @@ static void on_member_ended(void *user)
         crew->on_ended(crew->user);
 }
 
+/* What the thread shows of itself; it must not be looked at when the thread is gone. */
+static void show(struct crew_member *member, const struct breadcrumb *crumb)
+{
+    pthread_mutex_lock(&member->lock);
+    member->crumb = crumb;
+    pthread_mutex_unlock(&member->lock);
+}
+
+struct crew_sight crew_look(struct crew *crew, uint32_t index)
+{
+    struct crew_member *member = &crew->members[index];
+    struct crew_sight sight = {.turn = turn_number(member->worker->turn)};
+    pthread_mutex_lock(&member->lock);
+    if (member->crumb)
+        sight.crumb = breadcrumb_of(member->crumb);
+    pthread_mutex_unlock(&member->lock);
+    return sight;
+}
+
 static void *run_member(void *user)
 {
     struct crew_member *member = user;
     breadcrumb_watch_thread();
+    show(member, &breadcrumb);
     worker_run(member->worker);
+    show(member, NULL);
     loop_post(member->crew->main, on_member_ended, member);
     return NULL;
 }

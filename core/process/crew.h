@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/breadcrumb.h"
 #include "core/base/worker.h"
 
 enum { CREW_ASK_SECONDS = 2 /* for what a worker does at once */ };
@@ -14,8 +15,10 @@ struct crew_member {
     struct worker *worker;
     struct crew *crew;
     pthread_t thread;
-    bool started; /* its thread was */
-    bool running; /* ... and has not been seen to end */
+    pthread_mutex_t lock;           /* of the next one */
+    const struct breadcrumb *crumb; /* the thread's; NULL: it does not run */
+    bool started;                   /* its thread was */
+    bool running;                   /* ... and has not been seen to end */
 };
 
 struct question;
@@ -43,6 +46,12 @@ bool crew_ask(struct crew *crew, void (*call)(struct worker *worker, void *item)
               void (*release)(void *item), void *items, size_t size, uint32_t seconds);
 /* Has each worker run call(its worker), and does not wait. */
 void crew_tell(struct crew *crew, void (*call)(void *worker));
+/* What a worker is doing: in which plugin's code it is, if in one, and in which turn. */
+struct crew_sight {
+    struct breadcrumb crumb;
+    uint32_t turn;
+};
+struct crew_sight crew_look(struct crew *crew, uint32_t index);
 /* A metric of all of them. */
 uint64_t crew_sum(const struct crew *crew, enum metric metric);
 /* Once on_ended() was called, or when none was started. */

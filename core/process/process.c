@@ -24,6 +24,7 @@
 #include "core/process/pid_file.h"
 #include "core/process/prepare.h"
 #include "core/process/privileges.h"
+#include "core/process/watchdog.h"
 #include "core/process/worker.h"
 #include "core/upstream/pool.h"
 
@@ -230,6 +231,7 @@ static bool start(struct process *process, const struct account *account)
     if (!access_writer_open(process->access, &process->generation->snapshot->access_log))
         return false;
     watch_signals(process);
+    process->watchdog = watchdog_new(&process->crew);
     return crew_start(&process->crew) && begin(process);
 }
 
@@ -245,6 +247,7 @@ static void report(const struct process *process)
 static void join_and_free(struct process *process)
 {
     access_writer_free(process->access);
+    watchdog_free(process->watchdog);
     report(process);
     crew_free(&process->crew);
     wheel_clear(&process->drain_limit);

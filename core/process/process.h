@@ -20,6 +20,7 @@ struct process {
     struct generation *generation; /* in force */
     struct places places;
     struct crew crew;
+    struct watchdog *watchdog;    /* over the crew */
     struct access_writer *access; /* the access log's file */
     struct worker *own; /* the main thread is a worker too: for signals and the admin's clients */
     bool draining;
