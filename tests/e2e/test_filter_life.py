@@ -3,7 +3,9 @@ import time
 
 import pytest
 
+from client import Client
 from origin import ok
+from plugins import built
 from probe import Probes, configuration, request
 
 
@@ -30,6 +32,28 @@ def test_order_of_one_exchange(probes, make_origin):
         [f"{name} {hook}" for hook in ("response 200 server", "response_body response 1 end")
          for name in "sba"] + \
         [f"{name} log ok" for name in "abs"] + [f"{name} close" for name in "sba"], lines
+
+
+@pytest.mark.parametrize("arguments", [(), ("--check-plugins",)])
+def test_states_are_zeroed_aligned_and_distinct(start_weir, tmp_path, make_origin, arguments):
+    """B2: over all hooks and both chains, of exchanges one after the other and at once."""
+    uses = "[ { use: small_state }, { use: large_state }, { use: small_state }, { use: small_state } ]"
+    file = tmp_path / "weir.yaml"
+    file.write_text(f"workers: 1\nlisten: [ {{ address: 127.0.0.1:0 }} ]\nplugins: [ {built('states')} ]\n"
+                    f"filters: {uses}\nroutes: [ {{ to: direct, filters: {uses} }} ]\n")
+    weir = start_weir("-c", str(file), *arguments)
+    origin = make_origin(trailing)
+    unused, post = request(origin, method=b"POST", body=b"123", chunked=True)
+    post = post.replace(b"0\r\n\r\n", b"0\r\nX-Sum: 2\r\n\r\n")
+    with Client(weir.address) as one, Client(weir.address) as two:
+        for _ in range(3):
+            one.send(post)
+            two.send(post)
+            assert one.response().body == b"good" and two.response().body == b"good"
+
+    def closed(size, hooks):
+        return sum(f"states: {size} bytes, hooks {hooks:x}" in line for line in weir.lines)
+    weir.wait(lambda: closed(33, 0xfff) == 36 and closed(5001, 0xfff) == 12, "the states", 5)
 
 
 @pytest.mark.parametrize("hook", ["authenticate", "request", "route", "upstream", "response",
