@@ -17,12 +17,23 @@ struct breadcrumb {
 
 extern _Thread_local struct breadcrumb breadcrumb;
 
-/* Plain stores to the machine; others may look meanwhile (breadcrumb_of). */
+/* The parts, for who calls several plugins in a row. Plain stores to the machine; others may look
+ * meanwhile (breadcrumb_of). */
+static inline void breadcrumb_hook(const char *hook, uint64_t exchange)
+{
+    __atomic_store_n(&breadcrumb.hook, hook, __ATOMIC_RELAXED);
+    __atomic_store_n(&breadcrumb.exchange, exchange, __ATOMIC_RELAXED);
+}
+
+static inline void breadcrumb_plugin(const char *plugin)
+{
+    __atomic_store_n(&breadcrumb.plugin, plugin, __ATOMIC_RELAXED);
+}
+
 static inline void breadcrumb_restore(struct breadcrumb crumb)
 {
-    __atomic_store_n(&breadcrumb.plugin, crumb.plugin, __ATOMIC_RELAXED);
-    __atomic_store_n(&breadcrumb.hook, crumb.hook, __ATOMIC_RELAXED);
-    __atomic_store_n(&breadcrumb.exchange, crumb.exchange, __ATOMIC_RELAXED);
+    breadcrumb_plugin(crumb.plugin);
+    breadcrumb_hook(crumb.hook, crumb.exchange);
 }
 
 /* The texts must live until it is restored. Returns what was there, which is to be restored: a

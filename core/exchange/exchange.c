@@ -213,13 +213,12 @@ static inline weir_answer call_head_hooks(struct exchange *x, uint32_t part, enu
 {
     struct filter_record *record = x->filters.record;
     const struct filter_call *call = x->filters.chains[part]->calls[hook];
-    breadcrumb.hook = name;
-    breadcrumb.exchange = x->number;
+    breadcrumb_hook(name, x->number);
     do {
         struct filter_state *state = (void *)((char *)record->states[part] + call->place);
-        breadcrumb.plugin = call->plugin;
+        breadcrumb_plugin(call->plugin);
         weir_answer answer = call->function(&state->public);
-        breadcrumb.plugin = NULL;
+        breadcrumb_plugin(NULL);
         if (answer != WEIR_CONTINUE || record->eventful)
             return filters_run_closely(state, hook, direction, answer);
         record->runs[direction].next++;
