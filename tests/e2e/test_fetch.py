@@ -377,6 +377,7 @@ def test_an_instance_that_is_not_in_force_any_more_ends(start, make_origin):
 def test_an_instance_that_has_work_done_ends_too(start, make_origin):
     """Although it wants more in each event."""
     running = start(plugins=PLUGIN + "filters: [ { use: fetch, with: { work: true } } ]\n")
+    running.weir.wait(said(running.weir, "fetch: worker: work is done"), "some work", 5)
     running.reload(worker(make_origin()))
     running.weir.wait(said(running.weir, "fetch: worker_free"), "the end of the instance", 5)
     assert f"fetch: refused {STOPPING}" in running.weir.lines

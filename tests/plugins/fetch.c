@@ -31,6 +31,7 @@ struct settings {
 struct presence {
     weir_reference worker;
     const struct settings *settings;
+    uint32_t worked;
 };
 
 static const weir_filter_host *filters;
@@ -186,7 +187,10 @@ static void ask(const struct presence *presence)
 static void on_worker_event(const void *instance, void *state, const weir_event *event)
 {
     char line[256], whole[300];
+    struct presence *presence = state;
     (void)instance;
+    if (event->kind == WEIR_EVENT_WORK && !presence->worked++)
+        mark("fetch: worker: work is done\n");
     if (event->kind == WEIR_EVENT_TIMER || event->kind == WEIR_EVENT_WORK) {
         ask(state);
         return;
