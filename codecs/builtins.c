@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "codecs/h1/h1.h"
+#include "codecs/h2/h2.h"
 #include "codecs/raw/raw.h"
 #include "codecs/tls/operations.h"
 #include "core/plugins/registry.h"
@@ -10,6 +11,6 @@ const builtin_protocol builtin_protocols[] = {
 #ifndef WEIR_BARE /* a program that has it as a plugin */
     h1_protocol,
 #endif
-    raw_protocol, NULL};
+    h2_protocol, raw_protocol, NULL};
 
 const struct tls_operations *const builtin_tls = &tls_operations;

@@ -45,13 +45,16 @@ struct h1 {
     uint32_t interims;      /* before the awaited final response */
     size_t interim_bytes;
     size_t discard_left; /* of a request that was answered early and has not ended */
-    bool keep_alive;     /* another exchange may follow this one */
-    bool ended;          /* the peer's direction is over */
-    bool peer_10;        /* the client speaks HTTP/1.0 */
-    bool no_body;        /* of HEAD: the response has none whatever it says */
-    bool begun;          /* a byte of the awaited head has come */
-    bool early;          /* tunnel bytes came before the answer */
-    bool end_wanted;     /* half-close the carrier behind the output */
+    /* The Sec-WebSocket-Accept that is owed the client, or that the server owes for the key that
+     * was made here; no owner: none. */
+    weir_slice accept;
+    bool keep_alive; /* another exchange may follow this one */
+    bool ended;      /* the peer's direction is over */
+    bool peer_10;    /* the client speaks HTTP/1.0 */
+    bool no_body;    /* of HEAD: the response has none whatever it says */
+    bool begun;      /* a byte of the awaited head has come */
+    bool early;      /* tunnel bytes came before the answer */
+    bool end_wanted; /* half-close the carrier behind the output */
 };
 
 extern const weir_host *h1_host;
@@ -88,6 +91,21 @@ void h1_drop_chunks(struct h1 *h1);
 void h1_await_request(weir_connection *connection);
 /* There is no usable head and nothing more is read: the client is answered, the exchange fails. */
 void h1_report_broken(weir_connection *connection, weir_result error);
+
+/* --- codecs/h1/handshake.c: of WebSockets whose other leg is not HTTP/1.1 and has no keys */
+
+/* Keeps what a key is to be answered with. */
+void h1_handshake_begin(struct h1 *h1, weir_string key);
+void h1_handshake_drop(struct h1 *h1);
+/* A client's request: its key, if it asks for a WebSocket. */
+void h1_handshake_asked(struct h1 *h1, const weir_head *request);
+/* The line that agrees, if the answer has none because it is of a later version; the text is this
+ * thread's. */
+weir_string h1_handshake_agree(const struct h1 *h1, const weir_head *answer);
+/* The line that asks with a key made here, if the request is of a later version; likewise. */
+weir_string h1_handshake_ask(struct h1 *h1, const weir_head *request);
+/* Whether the server's answer fits the key that was made here, if one was. */
+bool h1_handshake_fits(const struct h1 *h1, const weir_head *answer);
 
 /* --- codecs/h1/send.c: the channel operations */
 

@@ -14,7 +14,16 @@ enum { DISCARD_BYTES_MOST = 1024 * 1024, DISCARD_MS = 2000 };
 const weir_host *h1_host;
 const weir_protocol_host *h1_api;
 
-/* The first byte of a method decides; a lone line end may come before it (RFC 9112 2.2). */
+/* Whether it is HTTP/2's preface, as far as it has come. */
+static bool is_preface(const uint8_t *bytes, size_t count)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    size_t length = sizeof preface - 1;
+    return !memcmp(bytes, preface, count < length ? count : length);
+}
+
+/* The first byte of a method decides; a lone line end may come before it (RFC 9112 2.2). What could
+ * be HTTP/2 is left to it until that is known. */
 static int32_t h1_sniff(const uint8_t *bytes, size_t count, uint32_t end)
 {
     size_t at = 0;
@@ -22,6 +31,9 @@ static int32_t h1_sniff(const uint8_t *bytes, size_t count, uint32_t end)
         at++;
     if (at == count)
         return end ? WEIR_SNIFF_NO : WEIR_SNIFF_MORE;
+    enum { PREFACE_BYTES = 24 };
+    if (is_preface(bytes, count))
+        return count < PREFACE_BYTES && !end ? WEIR_SNIFF_MORE : WEIR_SNIFF_NO;
     uint8_t c = bytes[at];
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ? WEIR_SNIFF_YES : WEIR_SNIFF_NO;
 }
@@ -112,6 +124,7 @@ static void h1_close(weir_connection *connection)
     output_clear(h1_host, &h1->output);
     h1_drop_rest(h1);
     h1_drop_chunks(h1);
+    h1_handshake_drop(h1);
 }
 
 /* --- channels */

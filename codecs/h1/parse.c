@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codecs/authority.h"
 #include "codecs/string.h"
 
 /* What one call collects. One per thread: heads are parsed in one go. */
@@ -354,42 +355,6 @@ static bool single_spaces(weir_string method)
     return method.bytes + method.length + 1 == collected.target.bytes && !memcmp(end, " HTTP/", 6);
 }
 
-static bool host_character_is_valid(uint8_t c)
-{
-    return c > 0x20 && c < 0x7f && !strchr("\"#/<>?@[\\]^`{|}", c);
-}
-
-/* Where the name or the bracketed address ends, at its port or behind it; NULL: it is neither. */
-static const char *host_name_end(weir_string host)
-{
-    const char *at = host.bytes, *end = at + host.length;
-    bool literal = at < end && *at == '[';
-    for (at += literal; at < end; at++) {
-        uint8_t c = (uint8_t)*at;
-        if ((c >= 'a' && c <= 'z') || (c >= '-' && c <= '9' && c != '/'))
-            continue; /* what is usual: letters, digits, dots and hyphens */
-        if (literal && c == ']')
-            return at + 1;
-        if (c == ':' && !literal)
-            return at;
-        if (!host_character_is_valid(c))
-            return NULL;
-    }
-    return literal ? NULL : at;
-}
-
-/* uri-host [ ":" port ] of RFC 9110 7.2; may be empty. A second port would be read as one by some
- * and as a part of the name by others. */
-static bool host_is_valid(weir_string host)
-{
-    const char *end = host.bytes + host.length, *at = host_name_end(host);
-    if (!at || (at < end && *at++ != ':'))
-        return false;
-    while (at < end && digit(*at))
-        at++;
-    return at == end;
-}
-
 /* What a request asks to switch to, as far as weir passes it on: HTTP/2 is not tunnelled past
  * whoever looks at HTTP, and a body would leave it open what belongs to which protocol. */
 static weir_string wanted_protocol(const llhttp_t *parser, enum h1_framing framing)
@@ -427,7 +392,7 @@ static bool fill_target(weir_head *head, weir_string host)
         return false;
     lower_known_scheme(&head->scheme);
     return head->authority.length &&
-           (string_is(head->authority, host) || host_is_valid(head->authority));
+           (string_is(head->authority, host) || authority_is_valid(head->authority));
 }
 
 static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const uint8_t *bytes)
@@ -439,7 +404,7 @@ static enum h1_parsed fill_request(llhttp_t *parser, weir_string method, const u
     fill_common(parser, bytes);
     result->head.method = method;
     const weir_field *host = only_field("host", 4, &several);
-    if (several || (host ? !host_is_valid(host->value) : !result->http_10) ||
+    if (several || (host ? !authority_is_valid(host->value) : !result->http_10) ||
         !single_spaces(method))
         return broken(WEIR_MALFORMED);
     if (string_is(method, WEIR_STRING("CONNECT")))

@@ -146,6 +146,7 @@ static void on_request_head(weir_connection *connection, const struct h1_head *h
     h1->keep_alive = head->keep_alive;
     h1->peer_10 = head->http_10;
     h1->no_body = string_is(head->head.method, WEIR_STRING("HEAD"));
+    h1_handshake_asked(h1, &head->head);
     enter_body(h1, head);
     begin(connection, &head->head);
 }
@@ -154,7 +155,8 @@ static void on_request_head(weir_connection *connection, const struct h1_head *h
 static void on_switch(weir_connection *connection, const weir_head *head)
 {
     struct h1 *h1 = h1_of(connection);
-    bool asked = h1->sending == SEND_UPGRADE && head->protocol.length;
+    bool asked =
+        h1->sending == SEND_UPGRADE && head->protocol.length && h1_handshake_fits(h1, head);
     weir_head tunnel = *head;
     tunnel.kind = WEIR_TUNNEL;
     tunnel.flags = 0;

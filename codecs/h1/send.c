@@ -58,10 +58,16 @@ static const char *connection_line(const struct h1 *h1)
 static void begin_tunnel(weir_channel *channel, const weir_head *head)
 {
     struct h1 *h1 = h1_of(channel->connection);
-    struct h1_framing_lines lines = {.upgrade = head->protocol};
+    struct h1_framing_lines lines = {.upgrade = head->protocol,
+                                     .handshake = h1_handshake_agree(h1, head)};
+    weir_head agreed = *head;
+    if (head->protocol.length) { /* a later version has another status for it */
+        agreed.status = 101;
+        agreed.reason = WEIR_STRING("Switching Protocols");
+    }
     h1->sending = SEND_TUNNEL;
     h1->keep_alive = false;
-    h1_write_response(h1_host, &h1->output, head, &lines);
+    h1_write_response(h1_host, &h1->output, &agreed, &lines);
     want_produce(channel);
 }
 
@@ -102,6 +108,7 @@ weir_result h1_send_request(weir_channel *channel, const weir_head *head, uint32
         return WEIR_REFUSED; /* it died between being chosen and being used */
     h1->no_body = string_is(head->method, WEIR_STRING("HEAD"));
     lines.upgrade = head->protocol;
+    lines.handshake = h1_handshake_ask(h1, head);
     if (head->protocol.length)
         h1->sending = SEND_UPGRADE;
     else

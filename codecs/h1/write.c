@@ -26,7 +26,7 @@ static size_t size_of(const weir_head *head, const struct h1_framing_lines *line
     for (uint32_t i = 0; i < head->count; i++)
         size += head->fields[i].name.length + head->fields[i].value.length + 4;
     size += lines->connection ? strlen(lines->connection) : 0;
-    size += lines->upgrade.length + 64;
+    size += lines->upgrade.length + lines->handshake.length + 64;
     size += lines->length ? strlen(lines->length) : 0;
     return size;
 }
@@ -69,6 +69,7 @@ static uint8_t *put_rest(uint8_t *at, const weir_head *head, const struct h1_fra
     at = put_fields(at, head->fields, head->count);
     if (lines->length)
         at = put(at, lines->length, strlen(lines->length));
+    at = put_string(at, lines->handshake);
     if (lines->upgrade.length) {
         at = put(at, "Connection: Upgrade\r\nUpgrade: ", 30);
         at = put_string(at, lines->upgrade);

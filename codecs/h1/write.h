@@ -10,7 +10,8 @@
 /* What the framing adds to the fields of a head; each may be NULL. Whole lines with CR LF. */
 struct h1_framing_lines {
     const char *connection, *length;
-    weir_string upgrade; /* the protocol; makes both Upgrade and Connection. Empty: none */
+    weir_string handshake; /* a field's line, of a WebSocket; empty: none */
+    weir_string upgrade;   /* the protocol; makes both Upgrade and Connection. Empty: none */
 };
 
 void h1_write_request(const weir_host *host, struct output *output, const weir_head *head,

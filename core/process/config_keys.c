@@ -25,7 +25,7 @@ _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 
 static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 static const char *const fault_words[] = {"fail", "skip", NULL};
-static const char *const protocols[] = {"h1", NULL};
+static const char *const protocols[] = {"h1", "h2", NULL};
 
 #define NUMBER(name, text, unit, from, to, ...)                                                    \
     static const struct schema_type name = {.kind = SCHEMA_NUMBER,                                 \
@@ -154,8 +154,9 @@ static const struct schema_key listener_keys[] = {
     {.name = "protocols",
      .type = &protocols_type,
      .offset = offsetof(struct listener_config, protocol_names),
-     .help = "What clients may speak here: h1, or the protocol of a plugin, told apart by their "
-             "first bytes. Without it: h1."},
+     .help =
+         "What clients may speak here: h1, h2, or the protocol of a plugin, told apart by their "
+         "first bytes. Without it: h1 and h2."},
     {.name = "filters",
      .type = &filters_type,
      .offset = offsetof(struct listener_config, filters),

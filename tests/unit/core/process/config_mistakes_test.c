@@ -136,7 +136,7 @@ static const struct wrong wrong_files[] = {
     {"log: { level: INFO }\n", 1, 15,
      "log.level: \"INFO\" is not one of: debug, info, warning, error; did you mean \"info\"?"},
     {"upstream: { a: { servers: [ a:1 ], protocol: http } }\n", 1, 46,
-     "upstream.a.protocol: \"http\" is not one of: h1"},
+     "upstream.a.protocol: \"http\" is not one of: h1, h2"},
     {"listen:\n  - address: 127.0.0.1:1\n    open: yes\n", 3, 11,
      "listen[0].open: \"yes\" is not true or false"},
     {"listen:\n  - address: 127.0.0.1:1\n    open: \"true\"\n", 3, 11,

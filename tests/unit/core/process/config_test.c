@@ -189,7 +189,8 @@ static void test_what_clients_may_speak(void **state)
     assert_null(listeners[1].protocols);
     const weir_protocol *const *standard = registry_standard_protocols(made->registry);
     assert_string_equal(standard[0]->name, "h1");
-    assert_null(standard[1]); /* of what is built in, no client speaks more */
+    assert_string_equal(standard[1]->name, "h2");
+    assert_null(standard[2]); /* of what is built in, no client speaks more */
 }
 
 static void test_where_requests_may_go(void **state)
