@@ -22,7 +22,7 @@ packages_build="gcc libc6-dev scons pkgconf libc-ares-dev libfyaml-dev liblua5.4
     libcrypt-dev zlib1g-dev libzstd-dev"
 packages_build_13="libuv1-dev libllhttp-dev libssl-dev libnghttp2-dev"
 packages_backports_13="libngtcp2-dev libngtcp2-crypto-ossl-dev libnghttp3-dev"
-packages_test="libcmocka-dev python3-pytest curl chromium"
+packages_test="libcmocka-dev python3-pytest python3-h2 python3-hpack curl chromium"
 packages_bench="wrk valgrind strace"
 packages_fuzz="clang libclang-rt-dev"
 packages_format="clang-format"

@@ -2,6 +2,8 @@
 
 As strict as message.py: whatever is not exactly a message raises Broken.
 """
+import base64
+import hashlib
 import queue
 import re
 import socket
@@ -18,7 +20,24 @@ abilities = {
     "upgrade",
 }
 TAKES_TRAILERS = [(b"TE", b"trailers"), (b"Connection", b"TE")]  # fields of a request
+SWITCHED = 101
+QUIET = 0.05                          # seconds: what would come on loopback has come
+kept_ports = []                       # weir is told of none: h1 is what it speaks by itself
 WEBSOCKET_KEY = (b"Sec-WebSocket-Key", b"dGhlIHNhbXBsZSBub25jZQ==")  # RFC 6455 1.3
+
+
+def websocket_accept(key):
+    """RFC 6455 4.2.2"""
+    digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+    return base64.b64encode(digest)
+
+
+def check_switch(head):
+    """What a client must see before it believes a 101."""
+    if head.get(b"upgrade") != b"websocket" or head.items(b"connection") != [b"Upgrade"]:
+        raise message.Broken(f"101 that switches to nothing: {head}")
+    if head.get(b"sec-websocket-accept") != websocket_accept(WEBSOCKET_KEY[1]):
+        raise message.Broken(f"101 that does not answer the key: {head}")
 
 
 def field_lines(fields):
@@ -150,6 +169,8 @@ class Leg:
 # the client
 
 class ClientLeg(Leg):
+    agreed = False                    # to be a tunnel
+
     def __init__(self, owner, connection, method):
         super().__init__(connection.socket, connection.reader)
         self.owner, self.connection, self.method = owner, connection, method
@@ -163,6 +184,9 @@ class ClientLeg(Leg):
         self.expect_body(head, not no_body, until_close=True)
         if head.status == 101 or self.method == b"CONNECT" and head.status // 100 == 2:
             assert head.items(b"transfer-encoding") == [] and head.get(b"content-length") is None
+            if head.status == 101:
+                check_switch(head)
+            self.agreed = True
             self.become_bytes()
         return head
 
@@ -177,7 +201,7 @@ class ClientLeg(Leg):
 
     def usable(self):
         """Another exchange may follow, and nothing came that nobody waits for."""
-        return self.connection.usable()
+        return self.connection.reader.quiet(QUIET)
 
     def again(self):
         """The client's next request uses the connection of this leg."""
@@ -213,10 +237,9 @@ class ClientEnd:
         return [ClientLeg(self, connection, b"GET") for unused in paths]
 
     def connect(self):
-        self.server.expect_tunnel()
+        authority = self.server.expect_tunnel()
         leg = ClientLeg(self, self.connection(), b"CONNECT")
-        leg.send_head(b"CONNECT %s HTTP/1.1" % self.server.authority,
-                      [(b"Host", self.server.authority)])
+        leg.send_head(b"CONNECT %s HTTP/1.1" % authority, [(b"Host", authority)])
         return leg
 
     def upgrade(self, protocol):
@@ -254,10 +277,19 @@ class OriginLeg(Leg):
         if not body:
             self.sending = "none"
 
+    @property
+    def protocol(self):
+        """What the client would switch to."""
+        return self.request.get(b"upgrade")
+
     def switch(self, protocol):
         """Agrees to an upgrade."""
+        key = self.request.get(b"sec-websocket-key")
+        assert re.fullmatch(rb"[A-Za-z0-9+/]{22}==", key or b""), self.request
+        assert self.request.get(b"sec-websocket-version") == b"13", self.request
         self.send_head(b"HTTP/1.1 101 Switching Protocols",
-                       [(b"Upgrade", protocol), (b"Connection", b"Upgrade")])
+                       [(b"Upgrade", protocol), (b"Connection", b"Upgrade"),
+                        (b"Sec-WebSocket-Accept", websocket_accept(key))])
         self.become_bytes()
 
     def end(self, trailers=()):
@@ -300,7 +332,9 @@ class OriginEnd:
         return b"http://%s%s" % (self.authority, path.encode())
 
     def expect_tunnel(self):
+        """Of the next connection; returns where it leads."""
         self.tunnels += 1
+        return self.authority
 
     def accept(self):
         while True:
