@@ -9,6 +9,7 @@ from harness import readings
 from harness.lab import Failure, ROOT, ReservedPort, accepts
 
 WEIR = os.path.join(ROOT, "build", "release", "weir")
+LARGE_BYTES = 16 << 20
 INLINE_BODY_MAX = 4000  # nginx takes at most 4096 bytes as one word of its configuration
 
 NGINX = """
@@ -40,6 +41,7 @@ ORIGIN = """
             addition_types *;
         }}
         location = /nothing {{ alias {directory}/nothing; }}
+        location = /large {{ alias {directory}/large; }}
     }}
 """
 
@@ -91,7 +93,7 @@ def nginx_command(lab, name, servers):
 
 
 class Origin:
-    """nginx beside the load. /body answers with a Content-Length, /chunked without.
+    """nginx beside the load. /body answers with a Content-Length, /chunked without; /large is long.
 
     Short bodies come from memory, long ones from a file. For /chunked an empty file is appended,
     which makes nginx forget the length; each piece that it reads becomes a chunk."""
@@ -101,6 +103,8 @@ class Origin:
         with open(lab.path("body"), "w") as file:
             file.truncate(body_length)
         lab.write("nothing", "")
+        with open(lab.path("large"), "w") as file:
+            file.truncate(LARGE_BYTES)
         if body_length <= INLINE_BODY_MAX:
             body = f'return 200 "{"x" * body_length}";'
         else:
