@@ -153,12 +153,14 @@ typedef struct weir_head {
 } weir_head;
 
 /* Who somebody says he is. `scheme` is lower case: "basic", "bearer", "digest" of a request;
- * "password" of a protocol with fields of its own for it; empty: there are none. */
+ * "password" of a protocol with fields of its own for it; "certificate" of the one that the client
+ * showed in its TLS handshake, when the request says nothing; empty: there are none. */
 typedef struct weir_credentials {
     uint32_t size;
     weir_string scheme;
     weir_string name, secret; /* of "password", and of "basic" when it could be decoded */
-    weir_string token;        /* of a request: what follows the scheme */
+    weir_string token;        /* of a request: what follows the scheme; of a certificate, whose
+                                 common name is the name: its SHA-256, hexadecimal */
 } weir_credentials;
 
 /* The name of an exchange as one filter sees it, or of an instance on one worker, or of a timer or

@@ -283,7 +283,8 @@ const weir_protocol *h2_protocol(const weir_host *host)
                                            .name = "h2",
                                            .connection = &connection,
                                            .client = &client,
-                                           .server = &server};
+                                           .server = &server,
+                                           .alpn = "h2"};
     h2_host = host;
     h2_api = host->query(host, "weir.protocol/0");
     h2_session_start();

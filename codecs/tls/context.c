@@ -192,6 +192,7 @@ static int on_certificate(int fine, X509_STORE_CTX *store)
 
 static SSL_CTX *make_ssl(struct tls_context *context, uint32_t least_version)
 {
+    pthread_once(&once, start_library);
     SSL_CTX *ssl = SSL_CTX_new(TLS_method());
     int least = least_version == TLS_VERSION_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
     SSL_CTX_set_ex_data(ssl, number, context);
@@ -208,7 +209,6 @@ static SSL_CTX *make_ssl(struct tls_context *context, uint32_t least_version)
 
 static struct tls_context *context_new(bool is_server, const char *key_log)
 {
-    pthread_once(&once, start_library);
     struct tls_context *context = memory_zeroed(sizeof *context);
     context->references = 1;
     context->is_server = is_server;
@@ -314,7 +314,15 @@ static int on_server_name(SSL *ssl, int *alert, void *user)
     return name ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
-/* The first of ours that the client offers too. */
+static bool is_spoken(const char *const *ours, const unsigned char *name, size_t length)
+{
+    for (; *ours; ours++)
+        if (strlen(*ours) == length && !memcmp(*ours, name, length))
+            return true;
+    return false;
+}
+
+/* The client likes best what it offers first. */
 static int on_protocols(SSL *ssl, const unsigned char **out, unsigned char *out_length,
                         const unsigned char *offered, unsigned length, void *user)
 {
@@ -323,13 +331,12 @@ static int on_protocols(SSL *ssl, const unsigned char **out, unsigned char *out_
     (void)user;
     if (!ours || !*ours)
         return SSL_TLSEXT_ERR_NOACK; /* what is spoken here has no names */
-    for (; *ours; ours++)
-        for (unsigned at = 0; at < length; at += 1u + offered[at])
-            if (strlen(*ours) == offered[at] && !memcmp(*ours, offered + at + 1, offered[at])) {
-                *out = offered + at + 1;
-                *out_length = offered[at];
-                return SSL_TLSEXT_ERR_OK;
-            }
+    for (unsigned at = 0; at < length; at += 1u + offered[at])
+        if (is_spoken(ours, offered + at + 1, offered[at])) {
+            *out = offered + at + 1;
+            *out_length = offered[at];
+            return SSL_TLSEXT_ERR_OK;
+        }
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
@@ -444,15 +451,33 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
     return 1;
 }
 
-void tls_context_need_system_store(struct tls_context *context)
+/* What the system trusts is read from its files when somebody is to be verified, not before. */
+static void trust_the_system(SSL_CTX *ssl)
 {
+    SSL_CTX_set_default_verify_paths(ssl);
+    if (access(X509_get_default_cert_dir(), R_OK) != 0)
+        SSL_CTX_load_verify_dir(ssl, SYSTEM_DIRECTORY);
+    ERR_clear_error();
+}
+
+static SSL_CTX *make_client(struct tls_context *context)
+{
+    SSL_CTX *ssl = make_ssl(context, context->least_version);
+    SSL_CTX_set_verify(ssl, context->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, on_certificate);
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
+    SSL_CTX_sess_set_new_cb(ssl, on_session);
+    return ssl;
+}
+
+void tls_context_need(struct tls_context *context)
+{
+    if (context->is_server)
+        return;
     pthread_mutex_lock(&context->lock);
-    if (!context->has_system_store) {
-        SSL_CTX_set_default_verify_paths(context->ssl);
-        if (access(X509_get_default_cert_dir(), R_OK) != 0)
-            SSL_CTX_load_verify_dir(context->ssl, SYSTEM_DIRECTORY);
-        ERR_clear_error();
-    }
+    if (!context->ssl)
+        context->ssl = make_client(context);
+    if (context->verify && !context->has_system_store)
+        trust_the_system(context->ssl);
     context->has_system_store = true;
     pthread_mutex_unlock(&context->lock);
 }
@@ -461,15 +486,14 @@ struct tls_context *tls_client_context(const struct tls_client_settings *setting
                                        const char *key_log, struct tls_mistake *mistake)
 {
     struct tls_context *context = context_new(false, key_log);
-    SSL_CTX *ssl = context->ssl = make_ssl(context, settings->least_version);
     context->verify = settings->verify;
+    context->least_version = settings->least_version;
     if (settings->server_name)
         context->server_name = memory_copy_string(string_of(settings->server_name));
-    SSL_CTX_set_verify(ssl, settings->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, on_certificate);
-    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
-    SSL_CTX_sess_set_new_cb(ssl, on_session);
+    if (settings->ca_file_count)
+        context->ssl = make_client(context);
     for (uint32_t i = 0; i < settings->ca_file_count; i++)
-        if (SSL_CTX_load_verify_file(ssl, settings->ca_files[i]) != 1) {
+        if (SSL_CTX_load_verify_file(context->ssl, settings->ca_files[i]) != 1) {
             mistaken(mistake, TLS_CA_FILE, i, "%s: %s", settings->ca_files[i], reason());
             tls_context_drop(context);
             return NULL;

@@ -18,7 +18,7 @@ struct tls_name {
 struct tls_context {
     _Atomic uint32_t references;
     bool is_server;
-    SSL_CTX *ssl;     /* of the first certificate */
+    SSL_CTX *ssl;     /* of the first certificate; of a client NULL until it is needed */
     SSL_CTX **others; /* of the others */
     uint32_t other_count;
     struct tls_name *names; /* of all certificates, sorted; of two equal ones the first counts */
@@ -27,6 +27,7 @@ struct tls_context {
     /* --- client's side */
     char *server_name; /* NULL: the host's */
     bool verify;
+    uint32_t least_version;
     pthread_mutex_t lock; /* of what follows */
     bool has_system_store;
     struct tls_sessions sessions;
@@ -41,8 +42,9 @@ void tls_context_drop(struct tls_context *context);
 
 /* The context of an SSL, whichever certificate it shows. */
 struct tls_context *tls_context_of(const SSL *ssl);
-/* What the system trusts is only loaded when somebody is to be verified. [any] */
-void tls_context_need_system_store(struct tls_context *context);
+/* Before it is used: who speaks no TLS does not pay for the library, nor for what the system
+ * trusts. [any] */
+void tls_context_need(struct tls_context *context);
 /* The one whose certificate has that name; NULL: none has. */
 SSL_CTX *tls_context_find(const struct tls_context *context, const char *name);
 

@@ -129,7 +129,7 @@ static void offer_protocols(struct tls *tls, const char *const *names)
 {
     uint8_t list[TLS_ALPN_MOST * 256];
     uint32_t length = 0;
-    for (int i = 0; names && names[i] && i < TLS_ALPN_MOST; i++) {
+    for (int i = 0; names[i]; i++) {
         size_t size = strlen(names[i]) & 0xff;
         list[length++] = (uint8_t)size;
         memcpy(list + length, names[i], size);
@@ -168,9 +168,7 @@ static bool begin_client(struct tls *tls, const struct tls_start *start)
     memory_free(host);
     tls->target = name_target(start);
     tls->handshake->place = memory_copy_string(string_of(tls->target));
-    if (context->verify)
-        tls_context_need_system_store(context);
-    offer_protocols(tls, start->alpn);
+    offer_protocols(tls, tls->handshake->alpn);
     resume(tls);
     SSL_set_connect_state(tls->ssl);
     return fine;
@@ -180,12 +178,14 @@ struct tls_handshake *tls_start(const struct tls_start *start)
 {
     struct tls *tls = memory_zeroed(sizeof *tls);
     struct tls_handshake *handshake = memory_zeroed(sizeof *handshake);
-    *handshake = (struct tls_handshake){
-        .tls = tls, .done = start->done, .user = start->user, .alpn = start->alpn};
+    *handshake = (struct tls_handshake){.tls = tls, .done = start->done, .user = start->user};
+    for (int i = 0; start->alpn && start->alpn[i] && i < TLS_ALPN_MOST; i++)
+        handshake->alpn[i] = start->alpn[i];
     tls->handshake = handshake;
     tls->worker = start->worker;
     tls->below = start->below;
     tls->context = tls_context_take(start->context);
+    tls_context_need(tls->context);
     tls->ssl = SSL_new(tls->context->ssl);
     SSL_set_app_data(tls->ssl, tls);
     BIO *bio = tls_bio_new(tls);

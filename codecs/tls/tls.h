@@ -22,8 +22,8 @@ struct tls_handshake {
     struct tls *tls;
     struct wheel_entry deadline;
     void (*done)(void *user, struct carrier *carrier, weir_result why);
-    void *user; /* NULL done: nobody waits any more */
-    const char *const *alpn;
+    void *user;                          /* NULL done: nobody waits any more */
+    const char *alpn[TLS_ALPN_MOST + 1]; /* what is offered, or may be chosen; ended by NULL */
     char *place;  /* for the log: the listener's address, or the server's name and port */
     X509 *blamed; /* the peer's certificate that was refused; NULL: none */
     int verdict;  /* why: X509_V_ERR_* */

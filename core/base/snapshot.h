@@ -10,6 +10,7 @@
 
 #include "abi/protocol.h"
 #include "core/base/log.h"
+#include "core/base/tls_settings.h"
 
 struct network_list;  /* core/io/network.h */
 struct access_format; /* core/base/access_format.h */
@@ -52,6 +53,8 @@ struct listener_config {
     uint32_t protocol_count;
     const weir_protocol *const *protocols; /* that clients may speak, ended by NULL; NULL: what is
                                               built in */
+    struct tls_server_settings tls;
+    const char *const *alpn; /* the names of its protocols, ended by NULL; with TLS */
     struct filter_list filters;
     bool guarded;                     /* one of its chain decides who may use it */
     const struct filter_chain *chain; /* of all listeners' filters, then its own */
@@ -59,8 +62,9 @@ struct listener_config {
 
 struct timeouts { /* milliseconds, 0 = none */
     uint32_t connect, response_head, exchange_idle, tunnel_idle;
-    uint32_t body;  /* without a byte of a request's body that the client owes */
-    uint32_t drain; /* for what runs, once weir was told to stop */
+    uint32_t body;      /* without a byte of a request's body that the client owes */
+    uint32_t handshake; /* of TLS */
+    uint32_t drain;     /* for what runs, once weir was told to stop */
 };
 
 struct port_range {

@@ -1,8 +1,8 @@
-/* core/edge/listener.c - where clients come in: accept, choose the protocol, start it
+/* core/edge/listener.c - where clients come in: accept, TLS, choose the protocol, start it
  *
- * The first bytes choose among the protocols that the listener names (those built in, when it names
- * none), in that order; when none of them wants the bytes the first gets them, so that the client
- * is told. */
+ * What was agreed in a TLS handshake chooses the protocol (ALPN). Where nothing was the first bytes
+ * choose among the protocols that the listener names (those built in, when it names none), in that
+ * order; when none of them wants the bytes the first gets them, so that the client is told. */
 #include "core/edge/listener.h"
 
 #include <assert.h>
@@ -12,12 +12,14 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/snapshot.h"
+#include "core/base/string.h"
 #include "core/connection/connection.h"
 #include "core/edge/admission.h"
 #include "core/edge/sniff.h"
 #include "core/exchange/filters.h"
 #include "core/io/listen.h"
 #include "core/io/loop.h"
+#include "core/io/tls.h"
 #include "core/plugins/registry.h"
 
 enum {
@@ -45,7 +47,10 @@ struct entrance {
 /* A connection that has not said yet what it speaks. */
 struct guest {
     struct entrance *entrance;
-    struct carrier *carrier;
+    struct carrier *carrier;         /* NULL: while there is a handshake */
+    struct tls_handshake *handshake; /* NULL: it is over, or there is none */
+    const weir_protocol *protocol;   /* that was agreed; NULL: none yet */
+    struct address peer;
     struct link link;
     struct wheel_entry deadline;
     weir_slice first; /* what came so far, when it was not enough */
@@ -64,14 +69,6 @@ static void entrance_drop(struct entrance *entrance)
 
 /* --- guests */
 
-static void guest_close(struct guest *guest)
-{
-    if (guest->closing)
-        return;
-    guest->closing = true;
-    carrier_close(guest->carrier, CARRIER_CLOSE_NOW);
-}
-
 static void guest_free(struct guest *guest)
 {
     metric_add(&guest->entrance->edge->worker->metrics, METRIC_CLIENTS_SILENT, -1);
@@ -79,6 +76,27 @@ static void guest_free(struct guest *guest)
     link_remove(&guest->link);
     buffer_release(guest->first.owner);
     memory_free(guest);
+}
+
+static void guest_gone(struct guest *guest)
+{
+    struct entrance *entrance = guest->entrance;
+    admission_leave(guest->admission, &guest->peer);
+    guest_free(guest);
+    entrance_drop(entrance);
+}
+
+static void guest_close(struct guest *guest)
+{
+    if (guest->closing)
+        return;
+    guest->closing = true;
+    if (guest->carrier) {
+        carrier_close(guest->carrier, CARRIER_CLOSE_NOW);
+        return;
+    }
+    builtin_tls->cancel(guest->handshake);
+    guest_gone(guest);
 }
 
 static void on_connection_gone(struct connection *connection)
@@ -134,8 +152,10 @@ static void on_data(void *user, uint64_t stream, const weir_slice *slice)
         keep(guest, slice);
         slice = &guest->first;
     }
-    bool decided =
-        sniff(protocols_of(guest->entrance), slice->bytes, slice->length, false, &protocol);
+    bool decided = guest->protocol || sniff(protocols_of(guest->entrance), slice->bytes,
+                                            slice->length, false, &protocol);
+    if (guest->protocol)
+        protocol = guest->protocol;
     if (decided && protocol)
         become_connection(guest, protocol, slice);
     else if (decided)
@@ -162,11 +182,7 @@ static void on_produce(void *user, uint64_t stream, size_t room)
 
 static void on_closed(void *user)
 {
-    struct guest *guest = user;
-    admission_leave(guest->admission, &guest->carrier->facts.peer);
-    struct entrance *entrance = guest->entrance;
-    guest_free(guest);
-    entrance_drop(entrance);
+    guest_gone(user);
 }
 
 static const struct carrier_events guest_events = {
@@ -185,22 +201,70 @@ static bool may_accept(void *user)
     return !entrance->config || !admission_full(entrance->terms.use->snapshot);
 }
 
+/* From now on it may say something. */
+static void listen_to(struct guest *guest, struct carrier *carrier)
+{
+    struct worker *worker = guest->entrance->edge->worker;
+    uint32_t head_ms = guest->entrance->terms.use->snapshot->limits.head_ms;
+    guest->carrier = carrier;
+    if (head_ms)
+        wheel_set(worker->wheel, &guest->deadline, loop_now_ms(worker->loop) + head_ms);
+    carrier_open(carrier, &guest_events, guest);
+}
+
+/* The one of that name that clients of this place may speak; NULL: nothing was agreed. */
+static const weir_protocol *find_agreed(const struct entrance *entrance,
+                                        const struct tls_facts *facts)
+{
+    const weir_protocol *const *at = protocols_of(entrance);
+    for (; facts->alpn.length && *at; at++)
+        if (WEIR_HAS(weir_protocol, *at, alpn) && string_equal(string_of((*at)->alpn), facts->alpn))
+            return *at;
+    return NULL;
+}
+
+static void on_secured(void *user, struct carrier *carrier, weir_result why)
+{
+    struct guest *guest = user;
+    (void)why;
+    guest->handshake = NULL;
+    if (!carrier) {
+        guest_gone(guest);
+        return;
+    }
+    guest->protocol = find_agreed(guest->entrance, carrier->facts.tls);
+    listen_to(guest, carrier);
+}
+
+static void secure(struct guest *guest, struct carrier *carrier)
+{
+    const struct entrance *entrance = guest->entrance;
+    guest->handshake = builtin_tls->start(
+        &(struct tls_start){.worker = entrance->edge->worker,
+                            .below = carrier,
+                            .context = entrance->config->tls.context,
+                            .limit_ms = entrance->terms.use->snapshot->timeouts.handshake,
+                            .alpn = entrance->config->alpn,
+                            .where = entrance->config->address,
+                            .done = on_secured,
+                            .user = guest});
+}
+
 static void receive(struct entrance *entrance, struct carrier *carrier, enum admission admission)
 {
     struct worker *worker = entrance->edge->worker;
-    const struct snapshot *snapshot = entrance->terms.use->snapshot;
     struct guest *guest = memory_zeroed(sizeof *guest);
     guest->entrance = entrance;
-    guest->carrier = carrier;
+    guest->peer = carrier->facts.peer;
     guest->admission = admission;
     entrance->count++;
     metric_add(&worker->metrics, METRIC_CLIENTS_SILENT, 1);
     link_insert(&entrance->edge->guests, &guest->link);
     wheel_entry_init(&guest->deadline, on_deadline);
-    if (snapshot->limits.head_ms)
-        wheel_set(worker->wheel, &guest->deadline,
-                  loop_now_ms(worker->loop) + snapshot->limits.head_ms);
-    carrier_open(carrier, &guest_events, guest);
+    if (entrance->config && entrance->config->tls.context)
+        secure(guest, carrier);
+    else
+        listen_to(guest, carrier);
 }
 
 /* What the filters say of the client's address. */

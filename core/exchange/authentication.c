@@ -85,6 +85,20 @@ static weir_credentials of_protocol(const struct head *request)
                               .secret = request->fields[1].value};
 }
 
+/* What the client showed when it connected; nothing, when it showed none. */
+static weir_credentials of_certificate(const struct exchange *x)
+{
+    const struct connection *connection = x->client.connection;
+    const struct tls_facts *tls = connection ? connection->carrier->facts.tls : NULL;
+    weir_credentials credentials = {.size = sizeof credentials};
+    if (!tls || !tls->peer)
+        return credentials;
+    credentials.scheme = WEIR_STRING("certificate");
+    credentials.name = string_of(tls->peer->name);
+    credentials.token = string_of(tls->peer->fingerprint);
+    return credentials;
+}
+
 weir_result filter_credentials(weir_exchange *public, weir_string field,
                                weir_credentials *credentials)
 {
@@ -103,12 +117,14 @@ weir_answer authentication_run(struct exchange *x)
     bool waits = x->filters.record->runs[WEIR_REQUEST_DIRECTION].waiting;
     if (!filters_count(&x->filters, HOOK_AUTHENTICATE) || (notes_user(x).length && !waits))
         return WEIR_CONTINUE;
-    weir_credentials credentials = {.size = sizeof credentials};
+    weir_credentials credentials = of_certificate(x);
     if (x->request->view.kind == WEIR_AUTHENTICATION)
         credentials = of_protocol(x->request);
     int index = head_find(x->request, FIELD_PROXY_AUTHORIZATION, 0);
-    if (index >= 0 && !waits)
+    if (index >= 0 && !waits) {
+        credentials = (weir_credentials){.size = sizeof credentials};
         read_field(&x->arena, x->request->fields[index].value, &credentials);
+    }
     return filters_run(x, HOOK_AUTHENTICATE, WEIR_REQUEST_DIRECTION, &credentials);
 }
 

@@ -41,6 +41,13 @@ static weir_string local(const struct exchange *x)
     return address.any.sa_family == AF_UNSPEC ? nothing : string_of(address_format(&address, text));
 }
 
+/* A subrequest has no client. */
+static weir_string scheme(const struct exchange *x)
+{
+    bool secure = x->client.connection && x->client.connection->carrier->facts.tls;
+    return secure ? WEIR_STRING("https") : WEIR_STRING("http");
+}
+
 /* As in the access log. */
 static weir_string identity(const struct exchange *x)
 {
@@ -104,7 +111,7 @@ static weir_string text_of(const struct exchange *x, uint32_t what)
     case WEIR_IDENTITY:
         return identity(x);
     case WEIR_CLIENT_SCHEME:
-        return WEIR_STRING("http"); /* whatever clients come in on is plain */
+        return scheme(x);
     default:
         return (weir_string){NULL, 0};
     }

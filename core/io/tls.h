@@ -38,7 +38,7 @@ struct tls_start {
     weir_string host;  /* client's side: the server's name, or a literal without brackets */
     uint16_t port;     /* likewise */
     /* What the peer is offered, and of a server the choice is among: "h2", "http/1.1"; ended by
-     * NULL. Outlives the handshake. NULL: nothing. */
+     * NULL, at most TLS_ALPN_MOST. Borrowed for the call, but not the names. NULL: nothing. */
     const char *const *alpn;
     const char *where; /* for the log: the listener's address. Borrowed for the call */
     /* Comes exactly once, never from inside start(): with a carrier that is not open yet and is the

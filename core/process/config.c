@@ -18,6 +18,7 @@
 #include "core/process/config_plugins.h"
 #include "core/process/config_routes.h"
 #include "core/process/config_sources.h"
+#include "core/process/config_tls.h"
 #include "core/process/tree.h"
 
 /* --- what one value has to do with another */
@@ -150,6 +151,7 @@ static struct snapshot *make_snapshot(const struct tree_node *root, const struct
     if (root && root->kind == TREE_MAPPING)
         check_root(config, root, options, errors);
     config_access_log(&config->snapshot.access_log, root, &config->arena, errors);
+    config_tls(config, root, errors);
     complete(config, options, errors);
     config_make_instances(config, errors);
     config_free_sources(config);
@@ -193,6 +195,7 @@ void snapshot_free(struct snapshot *snapshot)
     struct config *config = (struct config *)snapshot;
     instances_free(snapshot->uses, snapshot->use_count);
     memory_free(snapshot->uses);
+    config_free_tls(config);
     registry_free(snapshot->registry);
     arena_deinit(&config->arena);
     memory_free(config);

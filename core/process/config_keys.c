@@ -16,6 +16,7 @@ COUNT_FOLLOWS(struct text_list, texts, count);
 COUNT_FOLLOWS(struct snapshot, routes, route_count);
 COUNT_FOLLOWS(struct listener_config, protocol_names, protocol_count);
 COUNT_FOLLOWS(struct config, plugins, plugin_count);
+COUNT_FOLLOWS(struct tls_server_settings, certificates, certificate_count);
 _Static_assert(offsetof(struct upstream_group, name) == 0, "the name of a map's item");
 _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 
@@ -24,6 +25,8 @@ _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 /* --- kinds of values */
 
 static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
+static const char *const version_words[] = {"1.2", "1.3", NULL}; /* enum tls_version */
+static const char *const demand_words[] = {"off", "optional", "required", NULL}; /* tls_demand */
 static const char *const fault_words[] = {"fail", "skip", NULL};
 static const char *const protocols[] = {"h1", "h2", NULL};
 
@@ -52,6 +55,8 @@ NUMBER(buffer_type, "a size such as 64KiB or 1MiB", value_sizes, 1, 1 << 30, .wi
 
 static const struct schema_type flag_type = {.kind = SCHEMA_FLAG};
 static const struct schema_type fault_type = {.kind = SCHEMA_CHOICE, .words = fault_words};
+static const struct schema_type version_type = {.kind = SCHEMA_CHOICE, .words = version_words};
+static const struct schema_type demand_type = {.kind = SCHEMA_CHOICE, .words = demand_words};
 static const struct schema_type open_type = {.kind = SCHEMA_OPEN};
 static const struct schema_type log_level_type = {.kind = SCHEMA_CHOICE, .words = log_levels};
 
@@ -65,6 +70,7 @@ TEXT(name_type, "NAME", .mistake = value_name_mistake);
 TEXT(account_type, "NAME or number", .mistake = value_account_mistake);
 TEXT(plugin_type, "PATH or NAME", .mistake = value_path_mistake);
 TEXT(path_type, "PATH", .mistake = value_path_mistake, .is_path = true);
+TEXT(pem_type, "PATH or PEM", .mistake = value_path_mistake, .is_path = true, .or_pem = true);
 TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
 TEXT(template_type, "text with {status}, {reason} and {text}", .store = store_answer);
 TEXT(log_format_type, "common, combined, json, or text with {fields}");
@@ -125,6 +131,53 @@ static const struct schema_key filter_keys[] = {
 static const struct schema_type filter_type = {.kind = SCHEMA_SECTION, .keys = filter_keys};
 LIST(filters_type, 0, 32, filter_type, sizeof(struct filter_entry));
 
+static const struct schema_key pair_keys[] = {
+    {.name = "certificate",
+     .type = &pem_type,
+     .offset = offsetof(struct tls_pair, certificate),
+     .required = true,
+     .help = "The certificate in PEM, with those between it and its root behind it."},
+    {.name = "key",
+     .type = &pem_type,
+     .offset = offsetof(struct tls_pair, key),
+     .required = true,
+     .help = "Its key in PEM, without a password."},
+    {0},
+};
+static const struct schema_type pair_type = {.kind = SCHEMA_SECTION, .keys = pair_keys};
+LIST(pairs_type, 1, 1024, pair_type, sizeof(struct tls_pair));
+
+#define WITH_CLIENTS(member) offsetof(struct tls_server_settings, member)
+static const struct schema_key client_tls_keys[] = {
+    {.name = "certificates",
+     .type = &pairs_type,
+     .offset = WITH_CLIENTS(certificates),
+     .required = true,
+     .help = "What clients are shown: the one whose names fit what the client asks for, or the "
+             "first."},
+    {.name = "client_certificates",
+     .type = &demand_type,
+     .offset = WITH_CLIENTS(client_certificates),
+     .standard = "off",
+     .help = "Whether clients are asked for certificates, and must have one."},
+    {.name = "client_ca",
+     .type = &path_type,
+     .offset = WITH_CLIENTS(client_ca),
+     .help = "The certificates in PEM that those of clients must be signed with."},
+    {.name = "minimum_version",
+     .type = &version_type,
+     .offset = WITH_CLIENTS(least_version),
+     .standard = "1.2",
+     .help = "The oldest version of TLS that clients may speak."},
+    {.name = "tickets",
+     .type = &flag_type,
+     .offset = WITH_CLIENTS(tickets),
+     .standard = "true",
+     .help = "Whether clients may resume a session instead of a whole handshake."},
+    {0},
+};
+static const struct schema_type client_tls_type = {.kind = SCHEMA_SECTION, .keys = client_tls_keys};
+
 static const struct schema_key listener_keys[] = {
     {.name = "address",
      .type = &listen_address_type,
@@ -151,6 +204,10 @@ static const struct schema_key listener_keys[] = {
      .offset = offsetof(struct listener_config, mode),
      .standard = "0660",
      .help = "The mode of a socket's file, which says who may connect."},
+    {.name = "tls",
+     .type = &client_tls_type,
+     .offset = offsetof(struct listener_config, tls),
+     .help = "Clients speak TLS here, and this is how."},
     {.name = "protocols",
      .type = &protocols_type,
      .offset = offsetof(struct listener_config, protocol_names),
@@ -278,6 +335,11 @@ static const struct schema_key timeout_keys[] = {
      .offset = AT(timeouts.connect),
      .standard = "40s",
      .help = "How long connecting to a server may take, over all its addresses."},
+    {.name = "handshake",
+     .type = &duration_type,
+     .offset = AT(timeouts.handshake),
+     .standard = "10s",
+     .help = "How long a TLS handshake may take."},
     {.name = "response",
      .type = &duration_type,
      .offset = AT(timeouts.response_head),

@@ -18,7 +18,9 @@ struct config {
     char *plugin_directory;        /* NULL: the standard one */
     char *include;                 /* never set: files have been merged by then */
     struct filter_source *sources; /* of the snapshot's uses, while it is loaded */
-    struct arena arena;            /* all that the snapshot points to */
+    struct tls_context **contexts; /* of all its listeners, groups and servers */
+    uint32_t context_count;
+    struct arena arena; /* all that the snapshot points to */
     uint64_t first_block[128];
 };
 

@@ -178,12 +178,13 @@ static void wrong_text(const struct reader *reader, const struct schema_type *ty
 static void read_text(const struct reader *reader, const struct schema_type *type,
                       const struct tree_node *node, void *into)
 {
-    const char *mistake = type->mistake ? type->mistake(node->text) : NULL;
+    bool checked = type->mistake && !(type->or_pem && value_is_pem(node->text));
+    const char *mistake = checked ? type->mistake(node->text) : NULL;
     if (!mistake && type->store)
         mistake = type->store(node->text, into, reader->arena);
     if (mistake)
         wrong_text(reader, type, node, mistake);
-    else if (type->is_path)
+    else if (type->is_path && !(type->or_pem && value_is_pem(node->text)))
         store_path(reader, node, into);
     else if (!type->store && (!type->words || find_word(reader, type->words, node) >= 0))
         store_text(reader, node->text, into);
@@ -342,8 +343,8 @@ static void read_map(const struct reader *reader, const struct schema_type *type
 /* --- any value */
 
 static const enum tree_kind kind_wanted[] = {
-    [SCHEMA_NUMBER] = TREE_TEXT, [SCHEMA_DECIMAL] = TREE_TEXT,    [SCHEMA_FLAG] = TREE_TEXT,
-    [SCHEMA_CHOICE] = TREE_TEXT, [SCHEMA_TEXT] = TREE_TEXT,       [SCHEMA_SECTION] = TREE_MAPPING,
+    [SCHEMA_NUMBER] = TREE_TEXT, [SCHEMA_DECIMAL] = TREE_TEXT, [SCHEMA_FLAG] = TREE_TEXT,
+    [SCHEMA_CHOICE] = TREE_TEXT, [SCHEMA_TEXT] = TREE_TEXT,    [SCHEMA_SECTION] = TREE_MAPPING,
     [SCHEMA_LIST] = TREE_LIST,   [SCHEMA_MAP] = TREE_MAPPING,
 };
 

@@ -50,6 +50,7 @@ struct schema_type {
     const char *word;               /* of numbers: may be written instead, and stands for 0 */
     bool wide;                      /* of numbers: beyond 32 bits */
     bool is_path;                   /* of texts: relative to the file that they are written in */
+    bool or_pem; /* of paths: what the file would hold may be written instead, as PEM */
     /* Of choices, ended by NULL. Of texts: the only ones; with a store(), some of them. */
     const char *const *words;
     const char *(*mistake)(weir_string text); /* of texts and of a map's names; may be NULL */

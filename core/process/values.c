@@ -106,6 +106,11 @@ static bool begins(weir_string text, const char *start)
     return text.length >= length && !memcmp(text.bytes, start, length);
 }
 
+bool value_is_pem(weir_string text)
+{
+    return text.length && memmem(text.bytes, text.length, "-----BEGIN ", 11) != NULL;
+}
+
 bool value_is_unix(weir_string listener)
 {
     return begins(listener, "unix:");

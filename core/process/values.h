@@ -49,6 +49,7 @@ const char *value_path_pattern_mistake(weir_string text); /* of a route: /PATH, 
 const char *value_method_mistake(weir_string text);
 const char *value_account_mistake(weir_string text); /* a user or group */
 
+bool value_is_pem(weir_string text);       /* "-----BEGIN ..." and no path */
 bool value_is_unix(weir_string listener);  /* "unix:/run/weir.sock" */
 bool value_is_local(weir_string listener); /* only this machine reaches it */
 

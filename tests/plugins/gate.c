@@ -1,7 +1,7 @@
 /* tests/plugins/gate.c - lets in who names the secret, and dials nothing that it forbids
  *
- * with: { name, secret, forbids }. Who has no user is refused; what passes gets a response field
- * x-gate with the instance's name and the user. */
+ * with: { name, secret, forbids }. A certificate's fingerprint is a secret too. Who has no user is
+ * refused; what passes gets a response field x-gate with the instance's name and the user. */
 #include "abi/filter.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct gate {
-    char name[32], secret[32], forbids[64];
+    char name[32], secret[80], forbids[64];
 };
 
 static const weir_filter_host *filters;
@@ -38,7 +38,9 @@ static int is(weir_string text, const char *other)
 static weir_answer authenticate(weir_exchange *exchange, const weir_credentials *credentials)
 {
     const struct gate *gate = exchange->instance;
-    if (!gate->secret[0] || !is(credentials->secret, gate->secret))
+    int certificate = is(credentials->scheme, "certificate");
+    if (!gate->secret[0] ||
+        !is(certificate ? credentials->token : credentials->secret, gate->secret))
         return WEIR_CONTINUE;
     return filters->set_user(exchange, credentials->name) == WEIR_OK ? WEIR_ACCEPT : WEIR_FAIL;
 }

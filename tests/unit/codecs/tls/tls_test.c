@@ -685,10 +685,11 @@ static void test_cancel_tells_nobody(void **state)
     assert_true(net.ends[CLIENT].closed);
 }
 
-static void test_the_server_chooses_the_protocol(void **state)
+static void test_the_first_that_both_speak_is_spoken(void **state)
 {
-    static const char *const ours[] = {"h2", "http/1.1", NULL};
-    static const char *const theirs[] = {"http/1.1", "h2", NULL}, *const odd[] = {"odd", NULL};
+    static const char *const ours[] = {"http/1.1", "h2", NULL};
+    static const char *const theirs[] = {"h3", "h2", "http/1.1", NULL}, *const odd[] = {"odd",
+                                                                                        NULL};
     (void)state;
     plug(65536);
     start(SERVER, usual.server, "", ours);
@@ -892,7 +893,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_tls_is_refused),
         cmocka_unit_test(test_a_handshake_has_a_limit),
         cmocka_unit_test(test_cancel_tells_nobody),
-        cmocka_unit_test(test_the_server_chooses_the_protocol),
+        cmocka_unit_test(test_the_first_that_both_speak_is_spoken),
         cmocka_unit_test(test_the_name_chooses_the_certificate),
         cmocka_unit_test(test_a_session_is_resumed_once_each),
         cmocka_unit_test(test_clients_show_certificates),

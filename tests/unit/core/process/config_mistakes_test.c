@@ -35,7 +35,8 @@ struct wrong {
 };
 
 #define ROOT_KEYS                                                                                  \
-    "workers, plugins, plugin_directory, listen, upstream, fixed_upstream, filters, routes, "      \
+    "workers, plugins, plugin_directory, listen, upstream, fixed_upstream, filters, "              \
+    "routes, "                                                                                     \
     "connect_ports, deny_addresses, "                                                              \
     "limits, timeouts, drain_timeout, log, error_bodies, admin, user, group, pid_file, include"
 
@@ -86,7 +87,8 @@ static const struct wrong wrong_files[] = {
     {"listen:\n  address: 127.0.0.1:1\n", 2, 3,
      "listen: must be a list, not keys and values; begin each entry with \"- \""},
     {"listen:\n  - 127.0.0.1:1\n", 2, 5,
-     "listen[0]: must be keys and values (address, allow_clients, open, v6only, mode, protocols, "
+     "listen[0]: must be keys and values (address, allow_clients, open, v6only, mode, tls, "
+     "protocols, "
      "filters), "
      "not a "
      "single "
@@ -172,7 +174,8 @@ static const struct wrong wrong_files[] = {
     {"drain_timeout: soon\n", 1, 16,
      "drain_timeout: \"soon\" is not a duration such as 500ms, 10s, 5m or 1h, or none"},
     {"timeouts: { drain_timeout: 1s }\n", 1, 13,
-     "timeouts.drain_timeout: unknown key; known here: head, idle, body, connect, response, "
+     "timeouts.drain_timeout: unknown key; known here: head, idle, body, connect, handshake, "
+     "response, "
      "exchange_idle, tunnel_idle"},
     {"connect_ports: 443\n", 1, 16,
      "connect_ports: must be a list, not a single value; begin each entry with \"- \""},
@@ -305,7 +308,7 @@ static const struct wrong wrong_files[] = {
     {"include: [ a.yaml ]\n", 1, 10, "include: must be a single value, not a list"},
     {"include:\n", 1, 1, "include: has no value; give it one or leave it out"},
     {"listen:\n  - address: 127.0.0.1:1\n    include: a.yaml\n", 3, 5,
-     "listen[0].include: unknown key; known here: address, allow_clients, open, v6only, mode, "
+     "listen[0].include: unknown key; known here: address, allow_clients, open, v6only, mode, tls, "
      "protocols, filters"},
     /* addresses and names */
     {"listen:\n  - address: 127.0.0.1\n", 2, 14,

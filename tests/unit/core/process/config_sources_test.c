@@ -328,7 +328,7 @@ static void test_files_that_cannot_be_included(void **state)
                   "@/list.yaml:1:1: a file that is included must have keys and values\n");
     check_refused("include: deep.yaml\n",
                   "@/deep.yaml:2:5: listen[0].include: unknown key; known here: address, "
-                  "allow_clients, open, v6only, mode, protocols, filters\n"
+                  "allow_clients, open, v6only, mode, tls, protocols, filters\n"
                   "@/deep.yaml:2:5: listen[0]: \"address\" is missing\n");
     snapshot = config_load(scratch_write("main.yaml", "include: broken.yaml\nworkers: 0\n"),
                            &options, &errors);
