@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "codecs/h2/block.h"
+#include "codecs/h2/guard.h"
 #include "codecs/h2/queue.h"
 
 /* What the deadline of a connection is for. */
@@ -66,6 +67,7 @@ struct h2 {
     bool going_away, gone_away; /* GOAWAY was announced; was sent with the last stream */
     bool peer_goes_away;
     weir_result why; /* what it is closed for */
+    struct h2_guard guard;
 };
 
 extern const weir_host *h2_host;

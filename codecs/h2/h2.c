@@ -288,5 +288,6 @@ const weir_protocol *h2_protocol(const weir_host *host)
     h2_host = host;
     h2_api = host->query(host, "weir.protocol/0");
     h2_session_start();
+    h2_guard_start();
     return &protocol;
 }

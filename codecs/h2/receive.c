@@ -329,10 +329,35 @@ static void on_ping(struct h2 *h2, const nghttp2_frame *frame)
                           NULL, 0);
 }
 
+/* Such frames cost their sender next to nothing. */
+static bool carries_nothing(const nghttp2_frame *frame)
+{
+    switch (frame->hd.type) {
+    case NGHTTP2_DATA:
+        return !frame->hd.length && !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
+    case NGHTTP2_PING:
+    case NGHTTP2_SETTINGS:
+        return !(frame->hd.flags & NGHTTP2_FLAG_ACK);
+    case NGHTTP2_PRIORITY_UPDATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void on_reset(weir_connection *connection, struct h2_stream *stream)
+{
+    if (stream)
+        stream->peer_reset = true;
+    if (h2_is_client(connection))
+        h2_guard_count(connection, H2_RESETS);
+}
+
 int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct h2 *h2 = h2_of(user);
-    struct h2_stream *stream;
+    if (carries_nothing(frame))
+        h2_guard_count(user, H2_CONTROL);
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
         on_headers(user, frame);
@@ -341,8 +366,7 @@ int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user
         on_data_frame(find(session, frame->hd.stream_id), frame);
         break;
     case NGHTTP2_RST_STREAM:
-        if ((stream = find(session, frame->hd.stream_id)))
-            stream->peer_reset = true;
+        on_reset(user, find(session, frame->hd.stream_id));
         break;
     case NGHTTP2_SETTINGS:
         on_settings(h2, frame);

@@ -172,10 +172,19 @@ static void refuse_rest(struct h2_stream *stream)
                                   NGHTTP2_NO_ERROR);
 }
 
+/* What a client made us reset counts like what it resets itself. */
+static bool is_clients_fault(const weir_connection *connection, uint32_t code)
+{
+    return h2_is_client(connection) && code != NGHTTP2_NO_ERROR && code != NGHTTP2_CANCEL &&
+           code != NGHTTP2_INTERNAL_ERROR && code != NGHTTP2_CONNECT_ERROR;
+}
+
 int h2_on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     bool body = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-    (void)user;
+    if (frame->hd.type == NGHTTP2_RST_STREAM &&
+        is_clients_fault(user, frame->rst_stream.error_code))
+        h2_guard_count(user, H2_RESETS);
     if (!body)
         return 0;
     struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);

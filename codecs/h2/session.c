@@ -2,7 +2,7 @@
 #include "codecs/h2/connection.h"
 
 enum {
-    STREAMS_MOST = 100,          /* of a client, at once */
+    STREAMS_FIRST = 100,         /* of a server, before it has said how many */
     CONNECTION_WINDOW = 1048576, /* renewed on receipt: only the way to the peer and back counts */
     SEND_BLOCK_BYTES = 1048576   /* of fields, once: what core let through is not judged again */
 };
@@ -31,7 +31,7 @@ static void make_options(void)
     nghttp2_option_set_no_closed_streams(options, 1);
     nghttp2_option_set_builtin_recv_extension_type(options, NGHTTP2_PRIORITY_UPDATE);
     nghttp2_option_set_max_send_header_block_length(options, SEND_BLOCK_BYTES);
-    nghttp2_option_set_peer_max_concurrent_streams(options, STREAMS_MOST);
+    nghttp2_option_set_peer_max_concurrent_streams(options, STREAMS_FIRST);
 }
 
 void h2_session_start(void)
@@ -51,7 +51,7 @@ static int submit_settings(nghttp2_session *session, const weir_connection *conn
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, connection->limits->header_bytes},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
         {client ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,
-         client ? STREAMS_MOST : 0},
+         client ? connection->limits->streams : 0},
         {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1},
     };
     size_t count = sizeof entries / sizeof *entries - !client;

@@ -43,6 +43,7 @@ NUMBER(duration_type, "a duration such as 500ms, 10s, 5m or 1h", value_durations
 NUMBER(line_size_type, "a size such as 512B or 8KiB", value_sizes, 256, 64 << 10);
 NUMBER(header_size_type, "a size such as 64KiB or 1MiB", value_sizes, 1 << 10, 1 << 20);
 NUMBER(field_count_type, "a whole number", value_plain, 8, 256);
+NUMBER(stream_count_type, "a whole number", value_plain, 1, 1000);
 NUMBER(connections_type, "a whole number", value_plain, 1, 1 << 20, .word = "auto");
 NUMBER(count_type, "a whole number", value_plain, 1, 1000000000, .word = "none");
 NUMBER(body_size_type, "a size such as 64KiB, 10MiB or 4GiB", value_sizes, 1, (uint64_t)1 << 50,
@@ -375,6 +376,24 @@ static const struct schema_key limit_keys[] = {
      .offset = AT(limits.header_fields),
      .standard = "128",
      .help = "The most fields in a header section; beyond it the answer is 431."},
+    {.name = "streams",
+     .type = &stream_count_type,
+     .offset = AT(limits.streams),
+     .standard = "100",
+     .help = "The most requests at a time on one HTTP/2 connection of a client."},
+    {.name = "resets",
+     .type = &count_type,
+     .offset = AT(limits.resets),
+     .standard = "1000",
+     .help = "How many streams of one HTTP/2 connection a client may reset, or have reset for what "
+             "it does wrong, in a minute; beyond it the connection ends with ENHANCE_YOUR_CALM."},
+    {.name = "control_frames",
+     .type = &count_type,
+     .offset = AT(limits.control_frames),
+     .standard = "10000",
+     .help = "How many HTTP/2 frames that carry nothing (PING, SETTINGS, PRIORITY_UPDATE, empty "
+             "DATA) may "
+             "come on one connection in a minute; likewise."},
     {.name = "connections_max",
      .type = &connections_type,
      .offset = AT(connections_max),

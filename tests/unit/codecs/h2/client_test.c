@@ -539,6 +539,87 @@ static void a_half_closed_client(void **state)
     assert_true(fake.closing && fake.close_how == WEIR_CLOSE_FLUSH);
 }
 
+/* --- what may come only so often */
+
+/* The code of the first GOAWAY that was written; the peer itself may have had enough by then. */
+static uint32_t written_goaway(void)
+{
+    for (size_t at = 0; at + 9 <= fake.output.length;) {
+        const uint8_t *frame = (const uint8_t *)fake.output.bytes + at;
+        if (frame[3] == NGHTTP2_GOAWAY)
+            return frame[16];
+        at += 9 + ((size_t)frame[0] << 16 | (size_t)frame[1] << 8 | frame[2]);
+    }
+    return NGHTTP2_NO_ERROR;
+}
+
+static void told_to_calm_down(void)
+{
+    fake_turn();
+    fake_turn();
+    assert_int_equal(written_goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
+    assert_true(fake.closing);
+    assert_int_equal(fake.close_why, WEIR_LIMIT_REACHED);
+}
+
+static void rapid_reset(void **state)
+{
+    fake.limits.resets = 10;
+    for (int i = 0; i <= 10; i++) {
+        assert_false(fake.closing);
+        int32_t id = peer_get("/");
+        peer_speaks();
+        nghttp2_submit_rst_stream(peer.session, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+        peer_speaks();
+        fake_reset(current(), WEIR_RESET);
+    }
+    told_to_calm_down();
+}
+
+/* The client has them reset, by what it does wrong. */
+static void made_to_reset(void **state)
+{
+    static const char *const fields[] = {":method",        "POST", ":scheme", "http",
+                                         ":authority",     "a",    ":path",   "/",
+                                         "content-length", "5",    NULL};
+    fake.limits.resets = 10;
+    for (int i = 0; i <= 10; i++) {
+        assert_false(fake.closing);
+        peer_request(fields, "longer", false);
+        peer_speaks();
+        fake_turn();
+        fake_reset(current(), WEIR_RESET);
+    }
+    told_to_calm_down();
+}
+
+static void floods(void **state)
+{
+    static const uint8_t payload[8] = {0, 0, 0, 1, 'u', '=', '1'};
+    static const struct {
+        uint8_t type;
+        int32_t id;
+        size_t length;
+    } frames[] = {{NGHTTP2_PING, 0, 8},
+                  {NGHTTP2_SETTINGS, 0, 0},
+                  {NGHTTP2_PRIORITY_UPDATE, 0, 7},
+                  {NGHTTP2_DATA, 1, 0}};
+    static const char *const post[] = {":method", "POST",  ":scheme", "http", ":authority",
+                                       "a",       ":path", "/",       NULL};
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        fake.limits.control_frames = 20;
+        peer_request(post, NULL, true);
+        talk();
+        for (int count = 0; count <= 20 && !fake.closing; count++) {
+            peer_frame(frames[i].type, 0, frames[i].id, payload, frames[i].length);
+            fake_turn();
+        }
+        told_to_calm_down();
+        peer_gone();
+        set_up(state);
+    }
+}
+
 /* --- time limits and drain */
 
 static void deadlines(void **state)
@@ -663,6 +744,9 @@ int main(void)
         CASE(a_connection_error),
         CASE(the_end_of_the_carrier),
         CASE(a_half_closed_client),
+        CASE(rapid_reset),
+        CASE(made_to_reset),
+        CASE(floods),
         CASE(deadlines),
         CASE(a_head_that_does_not_end),
         CASE(draining_an_idle_connection),

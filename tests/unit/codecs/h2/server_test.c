@@ -1,0 +1,253 @@
+/* tests/unit/codecs/h2/server_test.c - the server's side: requests, answers, what was not processed
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define CHECK(condition) assert_true(condition)
+#include "tests/unit/codecs/h2/peer.h"
+
+static int set_up(void **state)
+{
+    nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 3},
+                                         {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1}};
+    peer_open(WEIR_SERVER_SIDE);
+    nghttp2_submit_settings(peer.session, NGHTTP2_FLAG_NONE, settings, 2);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    peer_gone();
+    return 0;
+}
+
+static struct fake_channel *ask(const char *method, uint32_t flags)
+{
+    struct fake_channel *channel = fake_attach();
+    static const weir_field fields[] = {{WEIR_STRING("Host"), WEIR_STRING("a.test")},
+                                        {WEIR_STRING("X-Name"), WEIR_STRING("Value")}};
+    weir_head head = {.size = sizeof head,
+                      .kind = WEIR_REQUEST,
+                      .method = {method, strlen(method)},
+                      .scheme = WEIR_STRING("http"),
+                      .authority = WEIR_STRING("a.test"),
+                      .path = WEIR_STRING("/path"),
+                      .fields = fields,
+                      .count = 2,
+                      .content_length = -1};
+    assert_int_equal(fake_send_head(channel, &head, flags), WEIR_OK);
+    return channel;
+}
+
+static void respond(int32_t id, const char *const *fields, const char *body)
+{
+    nghttp2_nv nv[20];
+    nghttp2_data_provider2 provider = {.read_callback = peer_read};
+    size_t count = peer_fields(nv, fields);
+    peer_stream(id)->to_send = body;
+    peer_stream(id)->left = body ? strlen(body) : 0;
+    nghttp2_submit_response2(peer.session, id, nv, count, body ? &provider : NULL);
+    talk();
+}
+
+static const char *const ok[] = {":status", "200", "x", "y", NULL};
+
+static void a_get(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    assert_string_equal(peer.streams[1].fields.bytes,
+                        ":method: GET\n:scheme: http\n:authority: a.test\n:path: /path\n"
+                        "x-name: Value\n");
+    assert_true(peer.streams[1].ended);
+    respond(1, ok, "hello");
+    assert_int_equal(channel->head->view.status, 200);
+    assert_string_equal(channel->body.bytes, "hello");
+    assert_true(channel->ended);
+    fake_let_go(channel);
+    talk();
+    assert_int_equal(peer.resets, 0);
+    assert_int_equal(fake_spare(), 3);
+    assert_false(fake.closing);
+}
+
+static void a_post_both_ways_at_once(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("POST", 0);
+    fake_send(channel, "some", 4, 0);
+    talk();
+    assert_string_equal(peer.streams[1].body.bytes, "some");
+    respond(1, ok, NULL);
+    assert_true(channel->ended); /* an early answer */
+    fake_let_go(channel);
+    talk();
+    assert_int_equal(peer.streams[1].code, NGHTTP2_CANCEL);
+}
+
+static void request_trailers(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("POST", 0);
+    fake_send(channel, "some", 4, 0);
+    fake_send_trailers(channel, &(weir_field){WEIR_STRING("X-Sum"), WEIR_STRING("1")}, 1);
+    talk();
+    assert_non_null(strstr(peer.streams[1].fields.bytes, "x-sum: 1\n"));
+    assert_true(peer.streams[1].ended);
+    assert_int_equal(channel->left, 4);
+}
+
+static void interim_answers(void **state)
+{
+    static const char *const hints[] = {":status", "103", "link", "x", NULL};
+    nghttp2_nv nv[4];
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    nghttp2_submit_headers(peer.session, NGHTTP2_FLAG_NONE, 1, NULL, nv, peer_fields(nv, hints),
+                           NULL);
+    respond(1, ok, NULL);
+    assert_int_equal(channel->interims, 1);
+    assert_int_equal(channel->interim->view.status, 103);
+    assert_int_equal(channel->head->view.status, 200);
+    assert_true(channel->ended);
+}
+
+static void as_many_as_the_server_allows(void **state)
+{
+    assert_true(fake_spare() > 0);
+    talk();
+    assert_int_equal(fake_spare(), 3);
+    ask("GET", WEIR_END);
+    ask("GET", WEIR_END);
+    assert_int_equal(fake_spare(), 1);
+    struct fake_channel *last = ask("GET", WEIR_END);
+    assert_int_equal(fake_spare(), 0);
+    fake_reset(last, WEIR_CANCELLED);
+    talk();
+    assert_int_equal(fake_spare(), 1);
+}
+
+static void what_is_refused_was_not_processed(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    nghttp2_submit_rst_stream(peer.session, NGHTTP2_FLAG_NONE, 1, NGHTTP2_REFUSED_STREAM);
+    talk();
+    assert_true(channel->failed < 0 && channel->unprocessed);
+    fake_let_go(channel);
+    channel = ask("GET", WEIR_END);
+    talk();
+    nghttp2_submit_rst_stream(peer.session, NGHTTP2_FLAG_NONE, 3, NGHTTP2_INTERNAL_ERROR);
+    talk();
+    assert_true(channel->failed < 0 && !channel->unprocessed);
+}
+
+static void what_goaway_leaves_out_was_not_processed(void **state)
+{
+    talk();
+    struct fake_channel *first = ask("GET", WEIR_END), *second = ask("GET", WEIR_END);
+    talk();
+    nghttp2_submit_goaway(peer.session, NGHTTP2_FLAG_NONE, 1, NGHTTP2_NO_ERROR, NULL, 0);
+    talk();
+    assert_int_equal(fake_spare(), 0);
+    assert_true(second->failed < 0 && second->unprocessed);
+    assert_int_equal(first->failed, WEIR_OK);
+    fake_let_go(second);
+    respond(1, ok, "last");
+    assert_string_equal(first->body.bytes, "last");
+    fake_let_go(first);
+    talk();
+    assert_true(fake.closing);
+}
+
+static void an_answer_that_breaks_off(void **state)
+{
+    static const char *const longer[] = {":status", "200", "content-length", "10", NULL};
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    respond(1, longer, "short");
+    assert_false(channel->ended);
+    assert_true(channel->failed < 0);
+}
+
+static void no_error_behind_a_whole_answer(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("POST", 0);
+    talk();
+    respond(1, ok, "enough");
+    nghttp2_submit_rst_stream(peer.session, NGHTTP2_FLAG_NONE, 1, NGHTTP2_NO_ERROR);
+    talk();
+    assert_true(channel->ended);
+    assert_int_equal(channel->failed, WEIR_OK);
+    assert_true(fake_send(channel, "more", 4, 0) > 0); /* goes nowhere */
+    assert_int_equal(channel->left, 4);
+    fake_let_go(channel);
+}
+
+static void the_carrier_ends(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    fake_end(WEIR_END_CLEAN);
+    assert_true(fake.closing);
+    assert_true(channel->failed < 0);
+}
+
+static void a_websocket(void **state)
+{
+    talk();
+    struct fake_channel *channel = fake_attach();
+    static const weir_field key = {WEIR_STRING("Sec-WebSocket-Key"), WEIR_STRING("k")};
+    weir_head head = {.size = sizeof head,
+                      .kind = WEIR_REQUEST,
+                      .method = WEIR_STRING("GET"),
+                      .scheme = WEIR_STRING("http"),
+                      .authority = WEIR_STRING("a.test"),
+                      .path = WEIR_STRING("/"),
+                      .protocol = WEIR_STRING("websocket"),
+                      .fields = &key,
+                      .count = 1,
+                      .content_length = -1};
+    fake_send_head(channel, &head, 0);
+    talk();
+    assert_string_equal(peer.streams[1].fields.bytes,
+                        ":method: CONNECT\n:protocol: websocket\n:scheme: http\n"
+                        ":authority: a.test\n:path: /\n");
+    peer.streams[1].keeps_open = true;
+    respond(1, ok, "frame");
+    assert_int_equal(channel->head->view.kind, WEIR_TUNNEL);
+    assert_string_equal(channel->body.bytes, "frame");
+    fake_send(channel, "other", 5, WEIR_END);
+    talk();
+    assert_string_equal(peer.streams[1].body.bytes, "other");
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_get),
+        CASE(a_post_both_ways_at_once),
+        CASE(request_trailers),
+        CASE(interim_answers),
+        CASE(as_many_as_the_server_allows),
+        CASE(what_is_refused_was_not_processed),
+        CASE(what_goaway_leaves_out_was_not_processed),
+        CASE(an_answer_that_breaks_off),
+        CASE(no_error_behind_a_whole_answer),
+        CASE(the_carrier_ends),
+        CASE(a_websocket),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
