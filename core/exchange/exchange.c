@@ -142,6 +142,7 @@ static void make_way_for_answer(struct exchange *x)
     filters_make_way(x);
     x->response = NULL;
     x->filters.record->reply = NULL;
+    x->filters.record->answer_waits = false;
     x->aborted = false;
     x->progress = PROGRESS_ANSWERED;
 }
@@ -912,7 +913,8 @@ static void finish(struct exchange *x, weir_result why)
     x->finished = true;
     access_end(x, why);
     count_bytes(x);
-    release_server(x, why == WEIR_OK ? WEIR_OK : WEIR_CANCELLED);
+    /* A filter may have ended an answer of which more comes: the leg is not over then. */
+    release_server(x, why == WEIR_OK && x->server.incoming_ended ? WEIR_OK : WEIR_CANCELLED);
     if (x->request->view.kind == WEIR_AUTHENTICATION)
         authentication_end(x);
     if (why == WEIR_OK)

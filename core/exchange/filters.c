@@ -531,6 +531,8 @@ weir_answer filters_run(struct exchange *x, enum filter_hook hook, uint32_t dire
     TRACE();
     while (run->next < count && (run->waiting || !is_settled(x, hook))) {
         struct filter_state *state = filters_nth(x, hook, run->next, direction);
+        if (!run->waiting && (state->paused & (1u << direction)))
+            return WEIR_PAUSE; /* of its body: it is asked when it has gone on */
         weir_answer answer = run_one(x, hook, direction, state, argument);
         if (answer == WEIR_PAUSE)
             return WEIR_PAUSE;

@@ -247,7 +247,11 @@ static weir_answer step_asks(struct exchange *x, uint32_t direction, struct stag
 static void drop_rest(struct flow *flow, struct stage *stage)
 {
     struct slice_queue *input = input_of(flow, stage);
-    if (stage->ended && input->bytes) {
+    if (!stage->ended)
+        return;
+    stage->shown = 0; /* it ended before those that it paused on, too */
+    stage->shown_end = false;
+    if (input->bytes) {
         stage->exact = false;
         take(flow, stage, input->bytes);
         settle(flow, stage);

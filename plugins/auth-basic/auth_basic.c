@@ -107,7 +107,8 @@ static struct users *make_users(const weir_section *with)
     const weir_section *file = configuration->find(with, "file"),
                        *list = configuration->find(with, "users");
     struct users *users = users_new();
-    bool good = (file || list) && read_file(users, file) & read_users(users, list);
+    bool file_good = read_file(users, file), list_good = read_users(users, list); /* says all */
+    bool good = (file || list) && file_good && list_good;
     if (!file && !list)
         mistake(with, "nobody could come in: file or users must say who may");
     const char *twice = users_finish(users);

@@ -107,6 +107,17 @@ def test_shrinking_and_swallowing(probes, make_origin, script, expected, where):
         probes.trace.over(key)
 
 
+@pytest.mark.parametrize("where,way", [("request_body", ""), ("response_body", "to_response; ")])
+def test_an_end_before_bytes_that_it_paused_on(probes, make_origin, where, way):
+    """What waits behind an end that the filter made meanwhile is dropped when it goes on."""
+    key, post = request(make_origin(echo), f"a.{where}=timer 20; pause | ",
+                        f"a.event_timer={way}emit_end early; resume", method=b"POST", body=b"late")
+    with probes.client() as client:
+        answer = client.ask(post)
+        assert answer.complete and answer.body == b"early"
+    probes.trace.over(key)
+
+
 @pytest.mark.parametrize("method,status", [(b"HEAD", 200), (b"GET", 204), (b"GET", 304)])
 @pytest.mark.parametrize("script", [
     "response_body=double", "response=buffer", "response=add 3 X 1", "response=timer 20; pause"])
@@ -362,6 +373,15 @@ def test_a_streamed_answer_at_the_clients_pace(probes, make_origin):
         time.sleep(0.3)
         answer = client.response()
     assert answer.complete and len(answer.body) == 60000 * rounds
+    probes.trace.over(key)
+
+
+def test_a_streamed_answer_that_another_filter_fails_on(probes, make_origin):
+    """Nobody is told any more that there is credit for it."""
+    key, get = request(make_origin(), "b.request=stream 200 x", "b.event_credit=emit_end",
+                       "a.response=fail")
+    with probes.client() as client:
+        assert client.ask(get).status == 500
     probes.trace.over(key)
 
 

@@ -12,83 +12,15 @@
 #include "core/base/log.h"
 #include "core/exchange/access_lines.h"
 #include "core/exchange/exchange.h"
-#include "core/exchange/filter_host.h"
 #include "core/upstream/pool.h"
+#include "core/upstream/route.h"
+#include "tests/fuzz/exchange_filters.h"
 #include "tests/fuzz/exchange_protocol.h"
 #include "tests/registry_of.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CLIENTS_MOST = 8, QUIET_TURNS = 64, ENDING_ROUNDS = 400 };
-
-/* --- a filter */
-
-static struct story *story_of(weir_exchange *exchange)
-{
-    return origin_of(exchange_filter_host.request_head(exchange))->story;
-}
-
-static weir_answer respond(weir_exchange *exchange)
-{
-    uint32_t choice = take();
-    weir_buffer *buffer = buffer_new(choice * 300 + 1);
-    memset(buffer->bytes, 'f', choice * 300 + 1);
-    weir_reply reply = {.size = sizeof reply,
-                        .status = 200 + choice,
-                        .body = {buffer->bytes, choice * 300, buffer}};
-    must(exchange_filter_host.respond(exchange, &reply) == WEIR_OK);
-    buffer_release(buffer);
-    return WEIR_DONE;
-}
-
-static weir_answer follow_plan(weir_exchange *exchange, enum filter_plan failing,
-                               enum filter_plan responding)
-{
-    struct story *story = story_of(exchange);
-    must(story->opens == 1 && !story->closes);
-    enum filter_plan plan = story->plan;
-    if (plan != failing && plan != responding)
-        return WEIR_CONTINUE;
-    story->plan = PLAN_NOTHING;
-    return plan == failing ? WEIR_FAIL : respond(exchange);
-}
-
-static weir_answer filter_open(weir_exchange *exchange)
-{
-    struct story *story = story_of(exchange);
-    story->opens++;
-    return follow_plan(exchange, PLAN_FAIL_OPEN, PLAN_FAIL_OPEN);
-}
-
-static weir_answer filter_request(weir_exchange *exchange)
-{
-    return follow_plan(exchange, PLAN_FAIL_REQUEST, PLAN_RESPOND_REQUEST);
-}
-
-static weir_answer filter_upstream(weir_exchange *exchange)
-{
-    return follow_plan(exchange, PLAN_FAIL_UPSTREAM, PLAN_RESPOND_UPSTREAM);
-}
-
-static weir_answer filter_response(weir_exchange *exchange)
-{
-    must(exchange_filter_host.response_head(exchange) != NULL);
-    return follow_plan(exchange, PLAN_FAIL_RESPONSE, PLAN_RESPOND_RESPONSE);
-}
-
-static void filter_close(weir_exchange *exchange)
-{
-    struct story *story = story_of(exchange);
-    must(++story->closes == 1);
-}
-
-static const weir_filter filter = {.size = sizeof filter,
-                                   .name = "planned",
-                                   .open = filter_open,
-                                   .request = filter_request,
-                                   .upstream = filter_upstream,
-                                   .response = filter_response,
-                                   .close = filter_close};
 
 /* --- events: what a peer's bytes would have made a protocol do */
 
@@ -249,7 +181,8 @@ static void let_time_pass(uint64_t ms)
 /* Memory goes back at once, so that whoever still uses it is seen. */
 static bool run_turn(void)
 {
-    bool more = turn_run(&play.turn);
+    hear_others();
+    bool more = turn_run(&play.turn) || play.posted || play.works;
     for (uint32_t i = 0; i < play.leg_count; i++)
         must(!play.legs[i].paid_ahead || !play.legs[i].channel);
     close_carriers();
@@ -274,9 +207,9 @@ enum event {
     EVENT_TRAILERS,
     EVENT_BREAK_OFF,
     EVENT_CLOSE,
-    EVENT_DRAIN
+    EVENT_DRAIN_OR_WAKE
 };
-enum { EVENTS = EVENT_DRAIN + 1 };
+enum { EVENTS = EVENT_DRAIN_OR_WAKE + 1 };
 
 static void deliver_some(bool server)
 {
@@ -306,6 +239,14 @@ static void some_leave(bool server)
     uint32_t choice = take();
     if (leg)
         bytes_leave(leg, choice < 128 ? choice + 1 : UINT64_MAX);
+}
+
+/* Another thread has something for a filter that said its name once. */
+static void wake_somebody(void)
+{
+    uint32_t choice = take();
+    play.given++;
+    asynchronous_host.post(play.wakes[choice % WAKES], choice / WAKES % 2, &play, drop);
 }
 
 static void happen(enum event event, bool side)
@@ -356,8 +297,11 @@ static void happen(enum event event, bool side)
     case EVENT_CLOSE:
         close_somebody(side);
         break;
-    case EVENT_DRAIN:
-        play.worker.draining = side;
+    case EVENT_DRAIN_OR_WAKE:
+        if (side)
+            play.worker.draining = true;
+        else
+            wake_somebody();
         break;
     }
 }
@@ -408,6 +352,7 @@ static void end_well(void)
         connect_all();
         for (uint32_t i = 0; i < play.leg_count; i++)
             help(&play.legs[i]);
+        let_time_pass(play.meddling ? 100 : 0); /* filters wait for it */
         run_turn();
     }
 }
@@ -454,6 +399,8 @@ static void must_be_clean(void)
         must(play.stories[i].over && play.stories[i].opens == play.stories[i].closes);
     for (uint32_t i = 0; i < play.dial_count; i++)
         must(!play.dials[i]);
+    must(!play.open_meddlers && play.drops == play.given);
+    must(!play.worker.owners->references.live && !play.worker.owners->tasks);
     access_lines_flush(play.worker.access_lines);
     must(play.lines == play.story_count);
 }
@@ -473,22 +420,26 @@ static void unused(struct snapshot_use *use)
     abort(); /* the worker itself is one that uses it */
 }
 
-static struct filter_chain chain;
 static struct registry *plugins;
+static char a_host[] = "a.test", *a_hosts[] = {a_host};
+static struct route_config routes[] = {
+    {.when.hosts = {a_hosts, 1}, .chain = &route_chain},
+    {.group = &upstream, .chain = &route_chain},
+};
+static const struct route_index *route_index;
 
 /* What holds for all plays. */
 static const struct access_format *prepare(void)
 {
     static struct arena arena;
-    static const struct filter_use use = {.filter = &filter, .plugin = "fuzz"};
-    static const struct filter_use *const uses[] = {&use};
     static uint64_t first_block[64];
     struct access_mistake mistake;
     log_set_level(LOG_ERROR);
     plugins = registry_of((const weir_protocol *const[]){&http, &raw}, 2);
-    filter_chain_build(&chain, uses, 1);
+    build_chains();
     exchange_start();
     arena_init(&arena, first_block, sizeof first_block);
+    route_index = route_index_new(&(struct snapshot){.routes = routes, .route_count = 2}, &arena);
     return access_format_compile(WEIR_STRING("json"), &arena, &mistake);
 }
 
@@ -510,13 +461,20 @@ static void set_stage(uint32_t settings)
         .request_body_max = settings & 4 ? 5000 : 0,
         .body_rate_min = settings & 8 ? 1000 : 0,
         .fixed_upstream = settings & 16 ? &upstream : NULL,
+        .upstreams = &upstream,
+        .upstream_count = 1,
+        .routes = routes,
+        .route_count = settings & 64 ? 2 : 0,
+        .route_index = settings & 64 ? route_index : NULL,
         .connect_ports = {&connect_ports, 1},
         .via_name = via_name,
     };
     turn_init(&play.turn);
     wheel_init(&play.wheel, play.now_ms);
     play.use = (struct snapshot_use){.snapshot = &play.snapshot, .count = 1, .on_unused = unused};
-    play.terms = (struct connection_terms){.chain = &chain, .use = &play.use};
+    play.meddling = settings & (32 | 64);
+    play.terms = (struct connection_terms){.chain = settings & 32 ? &meddled_chain : &plain_chain,
+                                           .use = &play.use};
     play.worker = (struct worker){.snapshot = &play.snapshot,
                                   .use = &play.use,
                                   .turn = &play.turn,
@@ -524,6 +482,19 @@ static void set_stage(uint32_t settings)
                                   .pool = pool_new()};
     link_init(&play.worker.connections);
     play.worker.access_lines = access_lines_new(&play.worker, take_lines, NULL);
+    worker_current = &play.worker;
+    owners_new(&play.worker);
+}
+
+static void clear_stage(void)
+{
+    owners_stop(&play.worker);
+    owners_free(&play.worker);
+    worker_current = NULL;
+    pool_free(play.worker.pool);
+    access_lines_free(play.worker.access_lines);
+    buffer_pool_deinit();
+    arena_pool_deinit();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -546,9 +517,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         close_idle();
     close_all();
     must_be_clean();
-    pool_free(play.worker.pool);
-    access_lines_free(play.worker.access_lines);
-    buffer_pool_deinit();
-    arena_pool_deinit();
+    clear_stage();
     return 0;
 }

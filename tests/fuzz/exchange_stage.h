@@ -12,6 +12,8 @@
 #include "core/base/string.h"
 #include "core/connection/connection.h"
 #include "core/io/loop.h"
+#include "core/io/owner.h"
+#include "core/io/work.h"
 #include "core/upstream/dial.h"
 
 #define must(condition)                                                                            \
@@ -22,7 +24,14 @@
         }                                                                                          \
     } while (0)
 
-enum { STORIES_MOST = 24, LEGS_MOST = 128, PEERS_MOST = 128, DIALS_MOST = 96, TRIES_MOST = 3 };
+enum {
+    STORIES_MOST = 24,
+    LEGS_MOST = 128,
+    PEERS_MOST = 128,
+    DIALS_MOST = 96,
+    TRIES_MOST = 3,
+    WAKES = 16
+};
 
 /* What a filter does instead of going on, and in which hook. */
 enum filter_plan {
@@ -72,6 +81,15 @@ struct leg {
     uint64_t credit, position, left;
     const struct leg *source; /* of a response: NULL, weir's own */
     int64_t own_length;       /* of an answer that is weir's own */
+    bool streams;             /* it is a filter's, and more of it comes than it was given */
+};
+
+/* What filters did to one direction of an exchange, beside what passes it unchanged. */
+struct deeds {
+    bool changed; /* bytes are others, or are not there */
+    bool ended;   /* it ends although its source has not ended */
+    bool loose;   /* bytes are paid back that did not leave on the other side */
+    bool trailed;
 };
 
 /* One request, whoever takes part in it. */
@@ -80,6 +98,8 @@ struct story {
     bool idempotent, over;
     enum filter_plan plan;
     uint32_t attempts, opens, closes;
+    struct deeds deeds[2]; /* by direction */
+    bool stream_ended;     /* the filter that answers has said so */
 };
 
 struct fake_carrier {
@@ -114,14 +134,23 @@ static struct play {
     struct fake_carrier *closing;
     struct dial *dials[DIALS_MOST]; /* NULL: over */
     uint32_t dial_count, lines;
+    bool meddling;               /* there are filters that may do anything */
+    uint32_t open_meddlers;      /* that are to be closed */
+    weir_reference wakes[WAKES]; /* of filters that wait, or did */
+    uint32_t wake_count;
+    uint32_t given, drops; /* data for posts and work */
+    struct work *works;
+    void (*posted)(void *user);
+    void *posted_user;
 } play;
 
 static const weir_protocol_host *const api = &connection_protocol_host;
-static char upstream_server[] = "u.test:80", upstream_protocol[] = "h1", via_name[] = "weir-test";
+static char upstream_name[] = "spare", upstream_server[] = "u.test:80", upstream_protocol[] = "h1",
+            via_name[] = "weir-test";
 static char *upstream_servers[] = {upstream_server};
 static struct port_range connect_ports = {26, 65535};
 static struct upstream_group upstream = {
-    .servers = upstream_servers, .count = 1, .protocol = upstream_protocol};
+    .name = upstream_name, .servers = upstream_servers, .count = 1, .protocol = upstream_protocol};
 
 static uint32_t take(void)
 {
@@ -156,11 +185,56 @@ uint64_t loop_wall_us(struct loop *loop)
     return play.now_ms * 1000;
 }
 
-/* No filter on this stage waits for another thread. */
+/* --- other threads: what they would do is done between two turns */
+
 void loop_post(struct loop *loop, void (*call)(void *user), void *user)
 {
-    (void)loop, (void)call, (void)user;
-    must(false);
+    (void)loop;
+    must(!play.posted);
+    play.posted = call;
+    play.posted_user = user;
+}
+
+struct work {
+    struct work *next;
+    weir_result (*run)(void *data);
+    void (*done)(void *data, weir_result result);
+    void *data;
+    bool cancelled;
+};
+
+struct work *work_start(struct loop *loop, weir_result (*run)(void *data),
+                        void (*done)(void *data, weir_result result), void *data)
+{
+    struct work *work = memory_zeroed(sizeof *work);
+    (void)loop;
+    *work = (struct work){play.works, run, done, data, false};
+    play.works = work;
+    return work;
+}
+
+void work_cancel(struct work *work)
+{
+    work->cancelled = true;
+}
+
+static void end_works(void)
+{
+    while (play.works) {
+        struct work work = *play.works;
+        memory_free(play.works);
+        play.works = work.next;
+        work.done(work.data, work.cancelled ? WEIR_CANCELLED : work.run(work.data));
+    }
+}
+
+static void hear_others(void)
+{
+    void (*posted)(void *user) = play.posted;
+    play.posted = NULL;
+    if (posted)
+        posted(play.posted_user);
+    end_works();
 }
 
 /* --- carriers: they only close, and say so later */

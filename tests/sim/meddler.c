@@ -14,16 +14,10 @@
 #include "core/exchange/exchange.h"
 #include "core/exchange/filter_host.h"
 #include "core/host/asynchronous.h"
+#include "tests/held.h"
 #include "tests/sim/account.h"
 
 enum { DICE = 0x4d4d, PAUSES_MOST = 3, WAIT_MS_MOST = 2000, BODIES_MOST = 2 << 20, MASK = 0x5a };
-
-/* What one of them keeps back of one direction. */
-struct held {
-    uint8_t *bytes;
-    uint64_t count, held; /* held: of what HOLD took */
-    bool end, waits;      /* waits: for a timer or for credit */
-};
 
 struct meddling {
     struct dice dice;
@@ -87,7 +81,7 @@ static void on_close(weir_exchange *exchange)
 {
     for (uint32_t direction = 0; direction < 2; direction++) {
         holding -= of(exchange)->held[direction].bytes != NULL;
-        free(of(exchange)->held[direction].bytes);
+        held_forget(&of(exchange)->held[direction]);
     }
     opened--;
 }
@@ -115,80 +109,36 @@ static weir_answer pause(weir_exchange *exchange, uint32_t direction)
 
 /* --- bytes */
 
-static void emit(weir_exchange *exchange, uint32_t direction, const uint8_t *bytes, uint64_t count,
-                 uint32_t flags)
+static void must_emit(weir_exchange *exchange, weir_result rc)
 {
-    weir_slice slice = {bytes, (size_t)count, NULL};
-    weir_result rc = exchange_filter_host.emit(exchange, direction, &slice, count ? 1 : 0, flags);
     if (rc != WEIR_OK)
         violated(CREDIT, of(exchange)->plan ? of(exchange)->plan->number : 0,
-                 "a filter may not emit %" PRIu64 " bytes: %d", count, rc);
+                 "a filter may not emit what it has credit for: %d", rc);
 }
 
-static void keep(struct held *held, const weir_data *data)
-{
-    if (!held->bytes) {
-        held->bytes = malloc(BODIES_MOST);
-        holding++;
-    }
-    for (uint32_t i = 0; i < data->count; i++) {
-        memcpy(held->bytes + held->count, data->slices[i].bytes, data->slices[i].length);
-        held->count += data->slices[i].length;
-    }
-    held->end |= (data->flags & WEIR_END) != 0;
-}
-
-static void forget(struct held *held)
-{
-    holding -= held->bytes != NULL;
-    free(held->bytes);
-    *held = (struct held){0};
-}
-
-/* What was kept goes on as far as may be; the rest when there is credit again. */
 static void let_go(weir_exchange *exchange, uint32_t direction)
 {
     struct held *held = &of(exchange)->held[direction];
-    if (exchange_filter_host.release(exchange, direction, 0) != WEIR_OK) {
-        forget(held); /* there is another answer: nobody wants these bytes any more */
-        return;
-    }
-    uint64_t credit = exchange_filter_host.credit(exchange, direction);
-    uint64_t some = held->count < credit ? held->count : credit;
-    bool all = some == held->count;
-    emit(exchange, direction, held->bytes, some, all && held->end ? WEIR_END : 0);
-    memmove(held->bytes, held->bytes + some, held->count - some);
-    held->count -= some;
-    if (all) {
-        uint64_t release = held->held;
-        forget(held);
-        exchange_filter_host.release(exchange, direction, release);
-    } else {
-        exchange_filter_host.credit(exchange, direction); /* says that there is none: be told */
-    }
+    must_emit(exchange, held_let_go(exchange, direction, held));
+    holding -= held->bytes == NULL;
 }
 
 static weir_answer hold(weir_exchange *exchange, const weir_data *data)
 {
     struct held *held = &of(exchange)->held[data->direction];
+    holding += held->bytes == NULL;
     if (!held->waits)
         wait_some(exchange, data->direction);
     held->waits = true;
     held->held += data->bytes;
-    keep(held, data);
+    held_keep(held, data);
     return WEIR_HOLD;
 }
 
 static weir_answer take(weir_exchange *exchange, const weir_data *data, uint8_t mask)
 {
-    struct held all = {0};
-    keep(&all, data);
-    for (uint64_t i = 0; i < all.count; i++)
-        all.bytes[i] ^= mask;
-    uint64_t first = dice_below(&of(exchange)->dice, all.count + 1);
-    emit(exchange, data->direction, all.bytes, first, 0);
-    emit(exchange, data->direction, all.bytes + first, all.count - first, data->flags & WEIR_END);
-    forget(&all);
+    uint64_t first = dice_below(&of(exchange)->dice, data->bytes + 1);
+    must_emit(exchange, held_pass_copy(exchange, data, first, mask));
     return WEIR_TAKE;
 }
 
