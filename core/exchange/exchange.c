@@ -841,7 +841,8 @@ static void exchange_step(struct mark *mark)
     if (x->client.failed != WEIR_OK) {
         if (x->tunnel)
             step_flows(x); /* what it said before */
-        finish(x, x->client.failed);
+        if (!x->finished) /* by a filter that saw that */
+            finish(x, x->client.failed);
         return;
     }
     step_news(x);
