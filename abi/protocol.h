@@ -107,10 +107,19 @@ typedef struct weir_channel_operations {
     void (*reset)(weir_channel *channel, weir_result why); /* abort honestly, both directions */
     void (*grant)(weir_channel *channel, size_t bytes);    /* core consumed what was delivered */
     void (*close)(weir_channel *channel); /* both directions are over, or reset; channel is gone */
-    /* Server side: how many exchanges the connection could take on now. 0 when none is running
-     * means that it is of no use any more and may be closed. */
+    /* Server side: how many exchanges the connection could take on now: of a shared one asked
+     * before each, so 0 is how it says that it is full, is about to go away, or was silent for so
+     * long that it had better not be believed. 0 when none is running means that it is of no use
+     * any more and may be closed. */
     uint32_t (*spare)(const weir_connection *connection);
 } weir_channel_operations;
+
+/* Flags of a protocol. */
+enum {
+    /* A connection to a server takes several exchanges at once: further ones wait for it while it
+     * is made, and share it as far as spare() says. */
+    WEIR_PROTOCOL_SHARES = 1
+};
 
 typedef struct weir_protocol {
     uint32_t size;
@@ -118,6 +127,7 @@ typedef struct weir_protocol {
     const weir_connection_operations *connection;
     const weir_channel_operations *client, *server; /* either may be NULL: a one-sided protocol */
     const char *alpn; /* its name where it is agreed upon (RFC 7301); NULL: it has none */
+    uint32_t flags;   /* WEIR_PROTOCOL_* */
 } weir_protocol;
 
 /* What a protocol calls: query("weir.protocol/0"). All [worker]. */

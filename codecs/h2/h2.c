@@ -284,7 +284,8 @@ const weir_protocol *h2_protocol(const weir_host *host)
                                            .connection = &connection,
                                            .client = &client,
                                            .server = &server,
-                                           .alpn = "h2"};
+                                           .alpn = "h2",
+                                           .flags = WEIR_PROTOCOL_SHARES};
     h2_host = host;
     h2_api = host->query(host, "weir.protocol/0");
     h2_session_start();

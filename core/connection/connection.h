@@ -40,6 +40,7 @@ struct connection {
     char *user;         /* who the client proved to be; NULL: nobody knows, or each request says */
     bool closing;
     uint8_t admission; /* the keeper's */
+    bool idle;         /* likewise */
     /* Whoever keeps the connection: of a server's the pool, of a client's the edge. Told once when
      * it begins to close, and once when its memory goes; either may be NULL. */
     void (*on_closing)(struct connection *connection);

@@ -260,7 +260,7 @@ static inline weir_answer ask_hook(struct exchange *x, enum filter_hook hook, co
 static void start_attempt(struct exchange *x)
 {
     x->progress = PROGRESS_ACQUIRING;
-    attempt_start(&x->attempt, &x->target);
+    attempt_start(&x->attempt);
 }
 
 /* What weir answers itself although nothing is wrong (RFC 9110 7.6.2, 9.3.7, 9.3.8). */
@@ -510,7 +510,7 @@ static void step_acquiring(struct exchange *x)
     }
     if (state != ATTEMPT_READY)
         return;
-    connection_attach(x->attempt.connection, &x->server);
+    attempt_attach(&x->attempt, &x->server);
     x->progress = PROGRESS_CONNECTED;
 }
 
@@ -704,6 +704,17 @@ static void take_response(struct exchange *x)
         hop_response(x->response, string_of(x->snapshot->via_name));
 }
 
+/* A server that says it was asked on the wrong connection is asked on another one. */
+static bool ask_elsewhere(struct exchange *x)
+{
+    if (x->server.head->view.status != 421 || x->progress != PROGRESS_SENT ||
+        !attempt_is_misdirected(&x->attempt, &x->server))
+        return false;
+    if (filters_let_repeat(x, WEIR_REFUSED, true))
+        repeat_attempt(x, WEIR_CANCELLED);
+    return x->progress != PROGRESS_SENT || x->finished;
+}
+
 static void step_response(struct exchange *x)
 {
     if (x->response_sent || !channel_open(&x->client))
@@ -712,6 +723,8 @@ static void step_response(struct exchange *x)
     if (!x->server.head || x->finished)
         return;
     TRACE();
+    if (!x->response && ask_elsewhere(x))
+        return;
     if (!x->response)
         take_response(x);
     if (goes_on(x, run_head_hook(x, HOOK_RESPONSE, "response", WEIR_RESPONSE_DIRECTION)))

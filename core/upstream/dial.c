@@ -337,6 +337,16 @@ weir_result dial_error(const struct dial *dial)
     return dial->error;
 }
 
+bool dial_forbade(const struct dial *dial)
+{
+    return dial->forbidden;
+}
+
+void dial_hand_over(struct dial *dial, struct mark *owner)
+{
+    dial->owner = owner;
+}
+
 struct dial_times dial_times(const struct dial *dial)
 {
     if (!dial->resolved_us)

@@ -44,6 +44,10 @@ void dial_go(struct dial *dial);
 /* The connected carrier, not open yet, becomes the caller's. Ends the dial (frees it). */
 struct carrier *dial_take(struct dial *dial);
 weir_result dial_error(const struct dial *dial);
+/* Whether dial_forbid() was ever called. */
+bool dial_forbade(const struct dial *dial);
+/* It is somebody else's from here on. */
+void dial_hand_over(struct dial *dial, struct mark *owner);
 /* How long it took, in microseconds; in DIAL_CONNECTED and DIAL_FAILED. */
 struct dial_times {
     uint64_t resolve_us; /* until the first address was known; 0: the host is one */

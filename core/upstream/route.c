@@ -191,8 +191,11 @@ static weir_result to_authority(weir_string text, uint16_t default_port, struct 
 /* A protocol that no plugin has, or only for clients, goes nowhere. */
 static bool speak(const struct snapshot *snapshot, const char *name, struct target *target)
 {
-    target->protocol = registry_protocol(snapshot->registry, name);
-    return target->protocol && target->protocol->server;
+    const weir_protocol *protocol = registry_protocol(snapshot->registry, name);
+    target->protocols[0] = protocol;
+    target->protocols[1] = NULL;
+    target->tls = NULL;
+    return protocol && protocol->server;
 }
 
 static weir_result to_upstream(const struct snapshot *snapshot, const struct upstream_group *group,

@@ -72,6 +72,21 @@ def test_ports_do_not_share_a_connection(connect, make_origin):
     assert len(first.connections) == len(second.connections) == 1
 
 
+def test_misdirected_on_a_kept_connection_is_asked_on_a_fresh_one(connect, make_origin):
+    def handler(connection):
+        number = len(origin.connections)
+        for wrong in (False, number == 1):
+            if connection.request():
+                connection.send(b"HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n\r\n"
+                                if wrong else ok(b"%d" % number))
+
+    origin = make_origin(handler)
+    client = connect()
+    assert client.ask(get(origin)).body == b"1"
+    assert client.ask(get(origin)).body == b"2"
+    assert len(origin.connections) == 2
+
+
 @pytest.mark.parametrize("answer", [
     b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
     b"HTTP/1.1 200 OK\r\nConnection: X, Close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"

@@ -364,6 +364,16 @@ struct dial_times dial_times(const struct dial *dial)
     return (struct dial_times){1, 2};
 }
 
+bool dial_forbade(const struct dial *dial)
+{
+    return dial->forbidden != 0;
+}
+
+void dial_hand_over(struct dial *dial, struct mark *owner)
+{
+    dial->owner = owner;
+}
+
 void dial_cancel(struct dial *dial)
 {
     forget_dial(dial);

@@ -13,6 +13,7 @@
 
 #include "core/base/snapshot.h"
 #include "core/base/string.h"
+#include "core/io/loop.h"
 #include "core/upstream/access.h"
 #include "core/upstream/pool.h"
 
@@ -105,6 +106,16 @@ struct dial_times dial_times(const struct dial *which)
     return (struct dial_times){.resolve_us = 11, .connect_us = 22};
 }
 
+bool dial_forbade(const struct dial *which)
+{
+    return dial.forbidden != 0;
+}
+
+void dial_hand_over(struct dial *which, struct mark *to)
+{
+    fail_msg("nobody else waits");
+}
+
 void dial_cancel(struct dial *which)
 {
     assert_ptr_equal(which, the_dial);
@@ -117,6 +128,51 @@ struct connection *pool_take(struct pool *pool, const struct target *where)
     assert_ptr_equal(where, &target);
     in_pool = NULL;
     return taken;
+}
+
+/* Nothing is shared here: shared_test.c is about that. */
+struct connection *pool_take_busy(struct pool *pool, const struct target *where,
+                                  const struct connection *but)
+{
+    return NULL;
+}
+
+bool pool_may_share(const struct pool *pool, const struct target *where, uint64_t now_ms)
+{
+    return false;
+}
+
+void pool_offer(struct connection *connection)
+{
+    fail_msg("it cannot be shared");
+}
+
+void pool_line_join(struct pool *pool, const struct target *where, struct pool_place *place)
+{
+    fail_msg("there is no line");
+}
+
+bool pool_line_is_first(const struct pool_place *place)
+{
+    return false;
+}
+
+struct pool_place *pool_line_next(const struct pool_place *place)
+{
+    return NULL;
+}
+
+void pool_line_leave(struct pool_place *place)
+{
+}
+
+void pool_line_tell(const struct pool_place *place)
+{
+}
+
+uint64_t loop_now_ms(struct loop *loop)
+{
+    return 0;
 }
 
 void pool_adopt(struct pool *pool, const struct target *where, struct connection *connection)
@@ -133,6 +189,11 @@ struct connection *connection_open(struct worker *of, struct carrier *on,
     assert_ptr_equal(speaks, &protocol);
     assert_int_equal(side, WEIR_SERVER_SIDE);
     return &opened;
+}
+
+void connection_attach(struct connection *connection, struct channel *channel)
+{
+    fail_msg("no exchange is attached here");
 }
 
 void pool_put(struct pool *pool, struct connection *connection)
@@ -157,7 +218,8 @@ static int set_up(void **state)
 {
     worker = (struct worker){0};
     snapshot.timeouts.connect = 4000;
-    target = (struct target){.protocol = &protocol, .host = WEIR_STRING("a.example"), .port = 8080};
+    target =
+        (struct target){.protocols = {&protocol}, .host = WEIR_STRING("a.example"), .port = 8080};
     in_pool = NULL;
     kept.carrier = &kept_carrier;
     dial.started = dial.gone_on = dial.cancelled = dial.adopted = dial.judged = 0;
@@ -165,8 +227,15 @@ static int set_up(void **state)
     for (int i = 0; i < 3; i++)
         addresses[i] = (struct address){.v4 = {.sin_family = AF_INET}};
     kept_carrier.facts.peer = addresses[0];
+    attempt = (struct attempt){0};
     attempt_init(&attempt, &worker, &snapshot, &reached, owner_judges, &owner);
     return 0;
+}
+
+static void start(void)
+{
+    attempt_start(&attempt);
+    attempt_step(&attempt, &target);
 }
 
 static uint64_t counted(enum metric metric)
@@ -179,7 +248,7 @@ static uint64_t counted(enum metric metric)
 static void a_kept_connection_is_ready_at_once(void **state)
 {
     in_pool = &kept;
-    attempt_start(&attempt, &target);
+    start();
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_READY);
     assert_ptr_equal(attempt.connection, &kept);
     assert_int_equal(attempt.times.connect_us, 0);
@@ -194,7 +263,7 @@ static void a_kept_connection_is_ready_at_once(void **state)
 
 static void otherwise_it_is_dialled(void **state)
 {
-    attempt_start(&attempt, &target);
+    start();
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
     dial.state = DIAL_ADDRESSES;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
@@ -216,7 +285,7 @@ static void otherwise_it_is_dialled(void **state)
 
 static void a_dial_that_fails(void **state)
 {
-    attempt_start(&attempt, &target);
+    start();
     dial.state = DIAL_FAILED;
     dial.error = WEIR_UNROUTABLE;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
@@ -231,7 +300,7 @@ static void a_dial_that_fails(void **state)
 
 static void given_up_while_waiting(void **state)
 {
-    attempt_start(&attempt, &target);
+    start();
     attempt_cancel(&attempt);
     attempt_cancel(&attempt);
     assert_int_equal(dial.cancelled, 1);
@@ -243,7 +312,7 @@ static void every_address_is_judged(void **state)
 {
     address_set_port(&addresses[0], 1);
     address_set_port(&addresses[2], 2);
-    attempt_start(&attempt, &target);
+    start();
     dial.state = DIAL_ADDRESSES;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
     assert_int_equal(dial.forbidden, 5);
@@ -253,7 +322,7 @@ static void every_address_is_judged(void **state)
 static void the_answer_says_what_was_forbidden(void **state)
 {
     address_set_port(&addresses[0], 2);
-    attempt_start(&attempt, &target);
+    start();
     dial.state = DIAL_ADDRESSES;
     attempt_step(&attempt, &target);
     dial.state = DIAL_FAILED;
@@ -262,7 +331,7 @@ static void the_answer_says_what_was_forbidden(void **state)
     assert_int_equal(attempt.error, WEIR_LOOP);
     set_up(state);
     address_set_port(&addresses[2], 1);
-    attempt_start(&attempt, &target);
+    start();
     dial.state = DIAL_ADDRESSES;
     attempt_step(&attempt, &target);
     dial.state = DIAL_FAILED; /* others were tried: what was forbidden says more */
@@ -275,7 +344,7 @@ static void a_kept_connection_is_judged_too(void **state)
 {
     in_pool = &kept;
     address_set_port(&kept_carrier.facts.peer, 1);
-    attempt_start(&attempt, &target);
+    start();
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
     assert_null(attempt.connection);
     assert_ptr_equal(in_pool, &kept); /* others may use it */
@@ -285,7 +354,7 @@ static void a_kept_connection_is_judged_too(void **state)
     dial.error = WEIR_CONNECTION_REFUSED;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
     assert_int_equal(attempt.error, WEIR_ADDRESS_PROHIBITED);
-    attempt_start(&attempt, &target); /* what was forbidden of one try says nothing of the next */
+    start(); /* what was forbidden of one try says nothing of the next */
     dial.state = DIAL_FAILED;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_FAILED);
     assert_int_equal(attempt.error, WEIR_CONNECTION_REFUSED);
@@ -295,7 +364,7 @@ static void the_owner_judges_what_weir_allows(void **state)
 {
     address_set_port(&addresses[0], 1);
     address_set_port(&addresses[1], 3);
-    attempt_start(&attempt, &target);
+    start();
     dial.state = DIAL_ADDRESSES;
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_WAITING);
     assert_int_equal(dial.forbidden, 3);
@@ -306,7 +375,7 @@ static void the_owner_judges_what_weir_allows(void **state)
     set_up(state);
     in_pool = &kept;
     address_set_port(&kept_carrier.facts.peer, 3);
-    attempt_start(&attempt, &target);
+    start();
     assert_null(attempt.connection);
     assert_ptr_equal(in_pool, &kept);
 }
@@ -315,7 +384,7 @@ static void the_operators_servers_are_not_judged(void **state)
 {
     target.group = &group;
     address_set_port(&addresses[0], 1);
-    attempt_start(&attempt, &target);
+    start();
     dial.state = DIAL_ADDRESSES;
     attempt_step(&attempt, &target);
     assert_int_equal(dial.forbidden, 0);
@@ -325,7 +394,7 @@ static void the_operators_servers_are_not_judged(void **state)
     target.group = &group;
     in_pool = &kept;
     address_set_port(&kept_carrier.facts.peer, 1);
-    attempt_start(&attempt, &target);
+    start();
     assert_int_equal(attempt_step(&attempt, &target), ATTEMPT_READY);
 }
 
@@ -335,14 +404,13 @@ static void the_operators_servers_are_not_judged(void **state)
 static void a_repeated_try_is_dialled(void **state)
 {
     in_pool = &kept;
-    attempt_start(&attempt, &target);
+    start();
     in_pool = &kept;
     attempt.times.connect_us = 5;
-    attempt_start(&attempt, &target);
+    start();
     assert_int_equal(attempt.times.connect_us, 0);
     assert_int_equal(attempt.number, 2);
     assert_false(attempt.reused);
-    assert_null(attempt.connection);
     assert_int_equal(attempt.state, ATTEMPT_WAITING);
     assert_int_equal(dial.started, 1);
     assert_ptr_equal(in_pool, &kept);

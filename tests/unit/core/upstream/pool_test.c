@@ -88,7 +88,7 @@ static const weir_protocol two = {.size = sizeof two,
 
 static struct target target(const char *host, uint16_t port)
 {
-    return (struct target){.protocol = &one, .host = string_of(host), .port = port};
+    return (struct target){.protocols = {&one}, .host = string_of(host), .port = port};
 }
 
 static struct connection *connect_to(const struct target *where)
@@ -99,7 +99,7 @@ static struct connection *connect_to(const struct target *where)
     carrier->operations = &carrier_operations;
     carrier->facts.peer.v4.sin_port = (in_port_t)carrier_count++;
     struct connection *connection =
-        connection_open(&worker, carrier, where->protocol, WEIR_SERVER_SIDE);
+        connection_open(&worker, carrier, where->protocols[0], WEIR_SERVER_SIDE);
     pool_adopt(pool, where, connection);
     return connection;
 }
@@ -186,7 +186,7 @@ static void what_differs_is_not_shared(void **state)
     other.port = 81;
     assert_null(pool_take(pool, &other));
     other = where;
-    other.protocol = &two;
+    other.protocols[0] = &two;
     assert_null(pool_take(pool, &other));
     other = target("b.example", 80);
     assert_null(pool_take(pool, &other));

@@ -68,7 +68,7 @@ static void goes_to(const struct snapshot *snapshot, weir_head head, uint32_t tu
     struct target target = {.group = &unset};
     assert_int_equal(route_pick(snapshot, &head, turn, &target), WEIR_OK);
     assert_ptr_equal(target.group, snapshot->fixed_upstream);
-    assert_string_equal(target.protocol->name, protocol);
+    assert_string_equal(target.protocols[0]->name, protocol);
     assert_true(string_equal(target.host, string_of(host)));
     assert_int_equal(target.port, port);
 }

@@ -99,9 +99,11 @@ enum {
     WEIR_INTERNAL = -38,
     WEIR_BODY_TIMEOUT = -39, /* the client stopped sending its request's body */
     WEIR_BODY_TOO_LARGE = -40,
-    WEIR_REQUEST_TRUNCATED = -41, /* the client ended in the middle of its request's body */
-    WEIR_UNAUTHENTICATED = -42,   /* proxy credentials are missing or wrong */
-    WEIR_BUFFER_FULL = -43        /* a response that a filter wants whole is too large for that */
+    WEIR_REQUEST_TRUNCATED = -41,  /* the client ended in the middle of its request's body */
+    WEIR_UNAUTHENTICATED = -42,    /* proxy credentials are missing or wrong */
+    WEIR_BUFFER_FULL = -43,        /* a response that a filter wants whole is too large for that */
+    WEIR_TLS_PROTOCOL_ERROR = -44, /* no TLS with the server ... */
+    WEIR_TLS_CERTIFICATE_ERROR = -45 /* ... because of its certificate, or of ours */
 };
 
 /* Flags on heads and data. */
