@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 #define WEIR_ABI_MAJOR 0
-#define WEIR_ABI_MINOR 2
+#define WEIR_ABI_MINOR 3
 #define WEIR_MAGIC 0x52494557u /* "WEIR" */
 
 struct weir_filter;   /* filter.h */

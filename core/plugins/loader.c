@@ -107,6 +107,9 @@ static bool read_file(struct opening *opening)
 
 /* --- whether it fits */
 
+/* While the major is 0 a minor may change what was there before. */
+enum { MINOR_LEAST = 3 };
+
 static bool judge_note(struct opening *opening)
 {
     struct note *note = &opening->note;
@@ -119,6 +122,12 @@ static bool judge_note(struct opening *opening)
                     "against weir's headers %u.x",
                     note->abi_major, note->abi_minor, host->version, host->abi_major,
                     host->abi_minor, host->abi_major);
+    if (note->abi_minor < MINOR_LEAST)
+        return fail(opening,
+                    "refused: built for weir ABI %u.%u, a draft that has changed since, this is "
+                    "weir %s with ABI %u.%u; rebuild it against weir's headers",
+                    note->abi_major, note->abi_minor, host->version, host->abi_major,
+                    host->abi_minor);
     if (note->needs_minor > host->abi_minor)
         return fail(opening,
                     "refused: needs weir ABI %u.%u or later, this is weir %s with ABI %u.%u; "

@@ -91,6 +91,14 @@ def test_a_plugin_of_another_major_is_refused(place):
     assert "constructor ran" not in said
 
 
+@pytest.mark.parametrize("place", COMPILERS)
+def test_a_plugin_of_a_draft_that_has_changed_is_refused(place):
+    text, said = refused(built(f"{place}older_minor"))
+    assert text == (f"refused: built for weir ABI 0.2, a draft that has changed since, {THIS}; "
+                    "rebuild it against weir's headers")
+    assert "constructor ran" not in said
+
+
 def test_constructors_are_seen_to_run():
     """So that their silence above means something."""
     assert "a constructor ran" in run("-l", "127.0.0.1:0", "--plugin",

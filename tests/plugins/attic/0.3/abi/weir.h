@@ -16,8 +16,9 @@
  *  - What a plugin gives the host may be newer than the host: it is refused with an error. What the
  *    host gives a plugin is cut down to what existed in the minor that the plugin was built with.
  *  - Borrowed bytes (weir_string, weir_slice, weir_head) live until the function they were passed
- *    to returns; what is read of a head, until that head is changed. To keep bytes: copy them, or
- *    take a reference on the slice's owner.
+ *    to returns; what is read inside a hook, until that returns, and of a head no longer than until
+ *    that head is changed. To keep bytes: copy them, or take a reference on the slice's owner.
+ *    weir --check-plugins finds those that were not.
  *  - Threads: [main] the configuration thread, [worker] the loop that owns the object, [any].
  *    One exchange lives on one worker; its hooks are never called concurrently and never
  *    re-entered: what a hook causes is acted upon after it has returned.
@@ -34,7 +35,7 @@ extern "C" {
 #endif
 
 #define WEIR_ABI_MAJOR 0
-#define WEIR_ABI_MINOR 2
+#define WEIR_ABI_MINOR 3
 #define WEIR_MAGIC 0x52494557u /* "WEIR" */
 
 struct weir_filter;   /* filter.h */
@@ -152,12 +153,14 @@ typedef struct weir_head {
 } weir_head;
 
 /* Who somebody says he is. `scheme` is lower case: "basic", "bearer", "digest" of a request;
- * "password" of a protocol with fields of its own for it; empty: there are none. */
+ * "password" of a protocol with fields of its own for it; "certificate" of the one that the client
+ * showed in its TLS handshake, when the request says nothing; empty: there are none. */
 typedef struct weir_credentials {
     uint32_t size;
     weir_string scheme;
     weir_string name, secret; /* of "password", and of "basic" when it could be decoded */
-    weir_string token;        /* of a request: what follows the scheme */
+    weir_string token;        /* of a request: what follows the scheme; of a certificate, whose
+                                 common name is the name: its SHA-256, hexadecimal */
 } weir_credentials;
 
 /* The name of an exchange as one filter sees it, or of an instance on one worker, or of a timer or

@@ -1,4 +1,4 @@
-/* tests/plugins/attic/0.2/offsets.c - where everything lies, and what it is, since ABI 0.2;
+/* tests/plugins/attic/0.3/offsets.c - where everything lies, and what it is, since ABI 0.3;
  * made by scripts/freeze_abi.py */
 #include "abi/configuration.h"
 #include "abi/filter.h"
@@ -186,6 +186,9 @@ STAYS(offsetof(struct weir_limits, header_bytes), 8);
 STAYS(offsetof(struct weir_limits, header_fields), 12);
 STAYS(offsetof(struct weir_limits, head_ms), 16);
 STAYS(offsetof(struct weir_limits, idle_ms), 20);
+STAYS(offsetof(struct weir_limits, streams), 24);
+STAYS(offsetof(struct weir_limits, resets), 28);
+STAYS(offsetof(struct weir_limits, control_frames), 32);
 STAYS(offsetof(struct weir_connection, state), 0);
 STAYS(offsetof(struct weir_connection, limits), 8);
 STAYS(offsetof(struct weir_connection, side), 16);

@@ -53,6 +53,8 @@ typedef struct weir_limits {
     uint32_t size;
     uint32_t request_line_bytes, header_bytes, header_fields;
     uint32_t head_ms, idle_ms;
+    uint32_t streams; /* of one client's connection at a time, where it has several */
+    uint32_t resets, control_frames; /* of one connection in a minute */
 } weir_limits;
 
 typedef struct weir_connection { /* host memory; valid from open() until close() */

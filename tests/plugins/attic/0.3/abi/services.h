@@ -45,7 +45,8 @@ typedef struct weir_asynchronous_host {
     weir_result (*timer)(weir_reference owner, uint32_t milliseconds, uint32_t tag,
                          weir_reference *timer);
     /* run(data) on a thread of the pool, then WEIR_EVENT_WORK with what it returned; then
-     * drop(data), exactly once. */
+     * drop(data), exactly once. WEIR_STOPPING: for an instance whose configuration is not in force
+     * any more, since what it asks for would hold that. */
     weir_result (*work)(weir_reference owner, weir_result (*run)(void *data), uint32_t tag,
                         void *data, void (*drop)(void *data), weir_reference *work);
     /* WEIR_EVENT_FETCH, never before this returns. `result`: WEIR_OK when there is an answer of any
