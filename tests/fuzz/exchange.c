@@ -108,6 +108,7 @@ static void begin(struct peer *peer)
                       .content_length = choice & 1 ? (int64_t)choice * 1000 : -1};
     story->client = leg;
     story->idempotent = idempotent(shape);
+    story->upgrades = shape->protocol[0];
     story->plan = choice & 2 ? (enum filter_plan)(choice / 4 % 8) : PLAN_NOTHING;
     leg->story = story;
     leg->head = true;
@@ -122,6 +123,8 @@ static void answer(struct leg *leg, uint32_t choice)
     if (!leg || leg->head)
         return;
     uint32_t status = statuses[choice % 8];
+    if (status == 101 && !leg->story->upgrades)
+        status = 299; /* no protocol takes that for an answer */
     bool tunnel = leg->peer->raw || status == 101;
     bool interim = status < 200 && !tunnel;
     deliver_head(leg, leg->peer->raw ? 200 : status, tunnel ? WEIR_TUNNEL : WEIR_REQUEST,

@@ -95,7 +95,7 @@ struct deeds {
 /* One request, whoever takes part in it. */
 struct story {
     struct leg *client, *server; /* server: the last try's */
-    bool idempotent, over;
+    bool idempotent, over, upgrades;
     enum filter_plan plan;
     uint32_t attempts, opens, closes;
     struct deeds deeds[2]; /* by direction */
