@@ -372,6 +372,7 @@ void tls_carrier_free(struct tls *tls)
 const struct tls_operations tls_operations = {
     .server_context = tls_server_context,
     .client_context = tls_client_context,
+    .context_take = tls_context_take,
     .context_drop = tls_context_drop,
     .start = tls_start,
     .cancel = tls_cancel,

@@ -19,7 +19,8 @@
 
 #define SYSTEM_DIRECTORY "/etc/ssl/certs" /* where OpenSSL's own default is not set up */
 
-static const char groups[] = "X25519MLKEM768:X25519:P-256";
+/* A star: a key is sent at once, so that servers that lack the first need no second round. */
+static const char groups[] = "*X25519MLKEM768:*X25519:P-256";
 static const char ciphers_1_2[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 /* --- mistakes */

@@ -41,6 +41,7 @@ struct upstream_group {
     char **servers; /* authorities, "host:port" */
     uint32_t count;
     char *protocol; /* that they speak: "h1"; never NULL */
+    struct tls_client_settings tls;
 };
 
 struct listener_config {
@@ -125,6 +126,7 @@ struct snapshot {
     bool listeners_standard; /* nobody wrote where to listen */
     struct upstream_group *upstreams;
     uint32_t upstream_count;
+    struct tls_client_settings server_tls;       /* with servers that requests name */
     const struct upstream_group *fixed_upstream; /* set: weir is a reverse proxy; else NULL */
     struct route_config *routes;
     uint32_t route_count;

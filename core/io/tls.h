@@ -56,7 +56,8 @@ struct tls_operations {
                                           const char *key_log, struct tls_mistake *mistake);
     struct tls_context *(*client_context)(const struct tls_client_settings *settings,
                                           const char *key_log, struct tls_mistake *mistake);
-    void (*context_drop)(struct tls_context *context); /* [any] NULL is ignored */
+    struct tls_context *(*context_take)(struct tls_context *context); /* [any] one more user */
+    void (*context_drop)(struct tls_context *context);                /* [any] NULL is ignored */
     /* [worker] The side is the context's. */
     struct tls_handshake *(*start)(const struct tls_start *start);
     /* done() does not come. */

@@ -17,6 +17,7 @@ COUNT_FOLLOWS(struct snapshot, routes, route_count);
 COUNT_FOLLOWS(struct listener_config, protocol_names, protocol_count);
 COUNT_FOLLOWS(struct config, plugins, plugin_count);
 COUNT_FOLLOWS(struct tls_server_settings, certificates, certificate_count);
+COUNT_FOLLOWS(struct tls_client_settings, ca_files, ca_file_count);
 _Static_assert(offsetof(struct upstream_group, name) == 0, "the name of a map's item");
 _Static_assert(sizeof(enum log_level) == sizeof(uint32_t), "a choice");
 
@@ -75,6 +76,7 @@ TEXT(pem_type, "PATH or PEM", .mistake = value_path_mistake, .is_path = true, .o
 TEXT(pattern_type, "PATH, with * and ? in its last part", .mistake = value_path_mistake);
 TEXT(template_type, "text with {status}, {reason} and {text}", .store = store_answer);
 TEXT(log_format_type, "common, combined, json, or text with {fields}");
+TEXT(server_name_type, "NAME", .mistake = value_host_mistake);
 TEXT(host_type, "NAME or *.NAME", .mistake = value_host_pattern_mistake);
 TEXT(url_path_type, "/PATH or /PATH/*", .mistake = value_path_pattern_mistake);
 TEXT(method_type, "METHOD", .mistake = value_method_mistake);
@@ -96,6 +98,7 @@ LIST(route_ports_type, 1, 64, ports_type, sizeof(struct port_set), .collects = t
      .or_one = true);
 LIST(ports_list_type, 0, 64, ports_type, sizeof(struct port_set), .collects = true);
 LIST(protocols_type, 1, 16, name_type, sizeof(char *));
+LIST(ca_files_type, 1, 64, path_type, sizeof(char *), .or_one = true);
 LIST(servers_type, 1, 1024, server_address_type, sizeof(char *));
 LIST(plugins_type, 0, PLUGINS_MOST, plugin_type, sizeof(char *));
 
@@ -179,6 +182,35 @@ static const struct schema_key client_tls_keys[] = {
 };
 static const struct schema_type client_tls_type = {.kind = SCHEMA_SECTION, .keys = client_tls_keys};
 
+#define WITH_SERVERS(member) offsetof(struct tls_client_settings, member)
+static const struct schema_key server_tls_keys[] = {
+    /* the first for a group alone */
+    {.name = "server_name",
+     .type = &server_name_type,
+     .offset = WITH_SERVERS(server_name),
+     .help = "The name that is asked for and that the certificate must have; without it the "
+             "host's."},
+    {.name = "verify",
+     .type = &flag_type,
+     .offset = WITH_SERVERS(verify),
+     .standard = "true",
+     .help = "Whether a server must prove who it is; false only where anybody may pretend to be "
+             "it."},
+    {.name = "ca_files",
+     .type = &ca_files_type,
+     .offset = WITH_SERVERS(ca_files),
+     .help = "Certificates in PEM that are trusted beside those that the system trusts."},
+    {.name = "minimum_version",
+     .type = &version_type,
+     .offset = WITH_SERVERS(least_version),
+     .standard = "1.2",
+     .help = "The oldest version of TLS that servers may speak."},
+    {0},
+};
+static const struct schema_type group_tls_type = {.kind = SCHEMA_SECTION, .keys = server_tls_keys};
+static const struct schema_type server_tls_type = {.kind = SCHEMA_SECTION,
+                                                   .keys = server_tls_keys + 1};
+
 static const struct schema_key listener_keys[] = {
     {.name = "address",
      .type = &listen_address_type,
@@ -235,6 +267,10 @@ static const struct schema_key group_keys[] = {
      .offset = offsetof(struct upstream_group, protocol),
      .standard = "h1",
      .help = "The protocol that the servers speak."},
+    {.name = "tls",
+     .type = &group_tls_type,
+     .offset = offsetof(struct upstream_group, tls),
+     .help = "The servers speak TLS, and this is how; {} when nothing is to be changed."},
     {0},
 };
 const struct schema_type config_group = {.kind = SCHEMA_SECTION, .keys = group_keys};
@@ -260,7 +296,7 @@ static const struct schema_key when_keys[] = {
     {.name = "port",
      .type = &route_ports_type,
      .offset = WHEN(ports),
-     .help = "The port that is asked for; 80 when none is."},
+     .help = "The port that is asked for; 80, or 443 of https, when none is."},
     {0},
 };
 static const struct schema_type when_type = {.kind = SCHEMA_SECTION, .keys = when_keys};
@@ -340,7 +376,7 @@ static const struct schema_key timeout_keys[] = {
      .type = &duration_type,
      .offset = AT(timeouts.handshake),
      .standard = "10s",
-     .help = "How long a TLS handshake may take."},
+     .help = "How long a TLS handshake may take, with a client or a server."},
     {.name = "response",
      .type = &duration_type,
      .offset = AT(timeouts.response_head),
@@ -448,6 +484,10 @@ static const struct schema_key root_keys[] = {
      .type = &groups_type,
      .offset = AT(upstreams),
      .help = "Groups of servers, by a name of your choice."},
+    {.name = "server_tls",
+     .type = &server_tls_type,
+     .offset = AT(server_tls),
+     .help = "How TLS is spoken with servers that https:// requests name."},
     {.name = "fixed_upstream",
      .type = &name_type,
      .offset = offsetof(struct config, fixed_upstream),

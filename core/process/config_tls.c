@@ -44,10 +44,20 @@ static struct tls_context *keep(struct config *config, struct tls_context *conte
         size_t size = (config->context_count + 1) * sizeof *config->contexts;
         config->contexts = memory_resize(config->contexts, size);
         config->contexts[config->context_count++] = context;
-    } else {
+    } else if (section) {
         tree_mistake(errors, place_of(section, mistake), "%s", mistake->text);
+    } else {
+        config_errors_add(errors, (struct config_place){.file = "weir"}, "%s", mistake->text);
     }
     return context;
+}
+
+static void make_client_context(struct config *config, struct tls_client_settings *settings,
+                                const struct tree_node *section, struct config_errors *errors)
+{
+    struct tls_mistake mistake = {0};
+    struct tls_context *context = builtin_tls->client_context(settings, key_log(), &mistake);
+    settings->context = keep(config, context, section, &mistake, errors);
 }
 
 /* --- listeners */
@@ -112,10 +122,28 @@ static void make_listeners(struct config *config, const struct tree_node *root,
     }
 }
 
+static void make_groups(struct config *config, const struct tree_node *root,
+                        struct config_errors *errors)
+{
+    struct snapshot *snapshot = &config->snapshot;
+    const struct tree_node *map = tree_child(root, "upstream");
+    const struct tree_node *item = map ? map->first : NULL;
+    for (uint32_t i = 0; i < snapshot->upstream_count && item; i++, item = item->next) {
+        const struct tree_node *section = tree_child(item, "tls");
+        if (section && section->kind == TREE_MAPPING)
+            make_client_context(config, &snapshot->upstreams[i].tls, section, errors);
+    }
+}
+
 void config_tls(struct config *config, const struct tree_node *root, struct config_errors *errors)
 {
-    if (root && root->kind == TREE_MAPPING)
+    bool any = root && root->kind == TREE_MAPPING;
+    if (any) {
         make_listeners(config, root, errors);
+        make_groups(config, root, errors);
+    }
+    make_client_context(config, &config->snapshot.server_tls,
+                        any ? tree_child(root, "server_tls") : NULL, errors);
 }
 
 void config_free_tls(struct config *config)

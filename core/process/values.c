@@ -218,6 +218,12 @@ const char *value_host_pattern_mistake(weir_string text)
                                                 : NULL;
 }
 
+const char *value_host_mistake(weir_string text)
+{
+    bool is_pattern = text.length && text.bytes[0] == '*';
+    return is_pattern ? "is a pattern; write one name" : value_host_pattern_mistake(text);
+}
+
 const char *value_path_pattern_mistake(weir_string text)
 {
     const char *star = text.length ? memchr(text.bytes, '*', text.length) : NULL;

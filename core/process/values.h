@@ -44,6 +44,7 @@ const char *value_server_mistake(weir_string text); /* where to connect to: HOST
 const char *value_name_mistake(weir_string text);   /* what users call their things */
 const char *value_path_mistake(weir_string text);
 const char *value_network_mistake(weir_string text);
+const char *value_host_mistake(weir_string text);         /* of a server: NAME */
 const char *value_host_pattern_mistake(weir_string text); /* of a route: NAME, *.NAME, [::1] */
 const char *value_path_pattern_mistake(weir_string text); /* of a route: /PATH, /PATH... with a * */
 const char *value_method_mistake(weir_string text);

@@ -97,6 +97,18 @@ static bool waits(struct attempt *attempt, const struct target *target)
     return !pool_line_is_first(place);
 }
 
+/* The protocols that may be spoken, by their names for ALPN. */
+static void secure(struct attempt *attempt, const struct target *target)
+{
+    const char *alpn[DIAL_ALPN_MOST + 1] = {0};
+    uint32_t count = 0;
+    for (int i = 0; i < TARGET_PROTOCOLS_MOST; i++)
+        if (target->protocols[i] && target->protocols[i]->alpn)
+            alpn[count++] = target->protocols[i]->alpn;
+    dial_secure(attempt->dial, target->tls, target->host, alpn,
+                attempt->snapshot->timeouts.handshake);
+}
+
 /* Whether it dials now. */
 static bool reach(struct attempt *attempt, const struct target *target)
 {
@@ -106,6 +118,8 @@ static bool reach(struct attempt *attempt, const struct target *target)
         return false;
     attempt->dial = dial_start(attempt->worker, target->host, target->port,
                                attempt->snapshot->timeouts.connect, attempt->owner);
+    if (target->tls)
+        secure(attempt, target);
     return true;
 }
 

@@ -15,6 +15,7 @@
 #include "core/io/dns.h"
 #include "core/io/loop.h"
 #include "core/io/tcp.h"
+#include "core/io/tls.h"
 
 enum {
     RESOLUTION_DELAY_MS = 50, /* RFC 8305 8 */
@@ -36,6 +37,15 @@ struct racer {
     struct tcp_connect *connect;
 };
 
+/* What goes on top of TCP. */
+struct security {
+    struct tls_context *context; /* the dial's reference; NULL: nothing */
+    struct tls_handshake *handshake;
+    char *host;
+    const char *alpn[DIAL_ALPN_MOST + 1];
+    uint32_t limit_ms;
+};
+
 struct dial {
     struct worker *worker;
     struct mark *owner;
@@ -52,6 +62,7 @@ struct dial {
     uint32_t count, judged, batch;  /* addresses known, judged before, and to be judged now */
     uint32_t six, allowed, untried; /* sets: IPv6; allowed of the batch; allowed and waiting */
     uint64_t begun_us, resolved_us, ended_us; /* 0: not yet */
+    struct security security;
     struct carrier *carrier;
     struct address addresses[ADDRESSES_MOST];
 };
@@ -109,10 +120,15 @@ static void stop(struct dial *dial)
     }
 }
 
-static void end(struct dial *dial, enum dial_state state)
+static void stop_for_good(struct dial *dial)
 {
     stop(dial);
     dial->lookups[SIX].query = dial->lookups[FOUR].query = NULL;
+}
+
+static void end(struct dial *dial, enum dial_state state)
+{
+    stop_for_good(dial);
     dial->ended_us = loop_now_us(dial->worker->loop);
     dial->state = state;
 }
@@ -188,16 +204,57 @@ static void advance_and_mark(struct dial *dial)
         turn_mark(dial->worker->turn, TURN_EXCHANGES, dial->owner);
 }
 
+static void win(struct dial *dial, struct carrier *carrier)
+{
+    dial->carrier = carrier;
+    end(dial, DIAL_CONNECTED);
+    turn_mark(dial->worker->turn, TURN_EXCHANGES, dial->owner);
+}
+
+static void on_secured(void *user, struct carrier *carrier, weir_result why)
+{
+    struct dial *dial = user;
+    dial->security.handshake = NULL;
+    if (carrier) {
+        win(dial, carrier);
+        return;
+    }
+    dial->error = why;
+    fail(dial);
+    turn_mark(dial->worker->turn, TURN_EXCHANGES, dial->owner);
+}
+
+/* The race is won; whatever else is known of addresses does not matter any more. */
+static void secure(struct dial *dial, struct carrier *carrier)
+{
+    const struct security *security = &dial->security;
+    stop_for_good(dial);
+    dial->state = DIAL_WAITING;
+    dial->security.handshake = builtin_tls->start(&(struct tls_start){
+        .worker = dial->worker,
+        .below = carrier,
+        .context = security->context,
+        .limit_ms = security->limit_ms,
+        .host = {security->host, strlen(security->host)},
+        .port = dial->port,
+        .alpn = security->alpn,
+        .done = on_secured,
+        .user = dial,
+    });
+}
+
 static void on_connect(void *user, struct carrier *carrier, int error)
 {
     struct racer *racer = user;
     struct dial *dial = racer->dial;
     link_remove(&racer->link);
     memory_free(racer);
+    if (carrier && dial->security.context) {
+        secure(dial, carrier);
+        return;
+    }
     if (carrier) {
-        dial->carrier = carrier;
-        end(dial, DIAL_CONNECTED);
-        turn_mark(dial->worker->turn, TURN_EXCHANGES, dial->owner);
+        win(dial, carrier);
         return;
     }
     if (telling(result_of(error)) > telling(dial->error))
@@ -292,6 +349,24 @@ struct dial *dial_start(struct worker *worker, weir_string host, uint16_t port, 
     return dial;
 }
 
+void dial_secure(struct dial *dial, struct tls_context *context, weir_string host,
+                 const char *const *alpn, uint32_t handshake_ms)
+{
+    struct security *security = &dial->security;
+    security->context = builtin_tls->context_take(context);
+    security->host = memory_copy_string(host);
+    security->limit_ms = handshake_ms;
+    for (int i = 0; i < DIAL_ALPN_MOST && alpn[i]; i++)
+        security->alpn[i] = alpn[i];
+}
+
+static void dial_free(struct dial *dial)
+{
+    builtin_tls->context_drop(dial->security.context);
+    memory_free(dial->security.host);
+    block_free(dial);
+}
+
 enum dial_state dial_state(const struct dial *dial)
 {
     return dial->state;
@@ -328,7 +403,7 @@ struct carrier *dial_take(struct dial *dial)
     struct carrier *carrier = dial->carrier;
     TRACE();
     assert(dial->state == DIAL_CONNECTED);
-    block_free(dial);
+    dial_free(dial);
     return carrier;
 }
 
@@ -360,7 +435,9 @@ struct dial_times dial_times(const struct dial *dial)
 void dial_cancel(struct dial *dial)
 {
     stop(dial);
+    if (dial->security.handshake)
+        builtin_tls->cancel(dial->security.handshake);
     if (dial->carrier)
         carrier_close(dial->carrier, CARRIER_CLOSE_NOW);
-    block_free(dial);
+    dial_free(dial);
 }

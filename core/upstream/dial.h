@@ -15,6 +15,7 @@
 #include "core/io/turn.h"
 
 struct dial;
+struct tls_context; /* core/io/tls.h */
 
 enum dial_state {
     DIAL_WAITING,
@@ -24,7 +25,8 @@ enum dial_state {
                        (all forbidden), or the most telling of the attempts' ends, in this order:
                        WEIR_CONNECTION_REFUSED, WEIR_CONNECTION_TIMEOUT, WEIR_LIMIT_REACHED (no
                        descriptor or memory left here), WEIR_UNROUTABLE. When the time is over
-                       while there is still something to try: WEIR_CONNECTION_TIMEOUT */
+                       while there is still something to try: WEIR_CONNECTION_TIMEOUT. With
+                       dial_secure() also how the handshake ended */
 };
 
 /* host: a name, or an IPv4 or IPv6 literal without brackets; copied. The whole dial, resolving and
@@ -32,6 +34,12 @@ enum dial_state {
  * DIAL_ADDRESSES (or DIAL_FAILED) at once, without a mark. */
 struct dial *dial_start(struct worker *worker, weir_string host, uint16_t port, uint32_t connect_ms,
                         struct mark *owner);
+/* Before anything else: TLS is put on top of what connects, and the dial is over when that is done
+ * or has failed (WEIR_TLS_*). The host is who the server must be; `alpn`, what it is offered, ends
+ * with NULL and is at most DIAL_ALPN_MOST names, which stay. The context is kept. */
+enum { DIAL_ALPN_MOST = 2 };
+void dial_secure(struct dial *dial, struct tls_context *context, weir_string host,
+                 const char *const *alpn, uint32_t handshake_ms);
 enum dial_state dial_state(const struct dial *dial);
 /* In DIAL_ADDRESSES. Returns how many there are to judge, sets *addresses (the dial's own, with the
  * port, unchanged until dial_go()). Call dial_forbid() for those that must not be dialled. Judging

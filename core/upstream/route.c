@@ -5,7 +5,7 @@
 #include "core/base/string.h"
 #include "core/plugins/registry.h"
 
-enum { PORT_HTTP = 80 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
 /* --- which routes have which hosts */
 
@@ -151,13 +151,14 @@ static void set_place(struct search *search)
     search->path = request->path;
     if (query)
         search->path.length = (size_t)(query - request->path.bytes);
-    search->port = PORT_HTTP;
+    uint16_t usual = string_equal(request->scheme, WEIR_STRING("https")) ? PORT_HTTPS : PORT_HTTP;
+    search->port = usual;
     if (!authority_parse(request->authority, &authority))
         return;
     search->host = authority.host;
     if (authority.host.length > 1 && authority.host.bytes[authority.host.length - 1] == '.')
         search->host.length--;
-    search->port = authority.port ? authority.port : PORT_HTTP;
+    search->port = authority.port ? authority.port : usual;
 }
 
 static const struct route_config *find_route(const struct snapshot *snapshot,
@@ -204,6 +205,7 @@ static weir_result to_upstream(const struct snapshot *snapshot, const struct ups
     target->group = group;
     if (!speak(snapshot, group->protocol, target))
         return WEIR_NOT_IMPLEMENTED;
+    target->tls = group->tls.context;
     return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
 }
 
@@ -224,9 +226,13 @@ static weir_result to_where_it_says(const struct snapshot *snapshot, const weir_
 {
     if (!request->scheme.length)
         return WEIR_NOT_A_PROXY_REQUEST;
-    if (!string_equal(request->scheme, WEIR_STRING("http")) || !speak(snapshot, "h1", target))
+    bool secure = string_equal(request->scheme, WEIR_STRING("https"));
+    if ((!secure && !string_equal(request->scheme, WEIR_STRING("http"))) ||
+        !speak(snapshot, "h1", target))
         return WEIR_NOT_IMPLEMENTED;
-    return to_authority(request->authority, PORT_HTTP, target);
+    if (secure)
+        target->tls = snapshot->server_tls.context;
+    return to_authority(request->authority, secure ? PORT_HTTPS : PORT_HTTP, target);
 }
 
 weir_result route_pick(const struct snapshot *snapshot, const weir_head *request, uint32_t turn,

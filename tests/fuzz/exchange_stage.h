@@ -313,6 +313,11 @@ struct dial *dial_start(struct worker *worker, weir_string host, uint16_t port, 
     return dial;
 }
 
+void dial_secure(struct dial *of, struct tls_context *context, weir_string host,
+                 const char *const *alpn, uint32_t handshake_ms)
+{
+}
+
 enum dial_state dial_state(const struct dial *dial)
 {
     return dial->state;

@@ -35,7 +35,7 @@ struct wrong {
 };
 
 #define ROOT_KEYS                                                                                  \
-    "workers, plugins, plugin_directory, listen, upstream, fixed_upstream, filters, "              \
+    "workers, plugins, plugin_directory, listen, upstream, server_tls, fixed_upstream, filters, "  \
     "routes, "                                                                                     \
     "connect_ports, deny_addresses, "                                                              \
     "limits, timeouts, drain_timeout, log, error_bodies, admin, user, group, pid_file, include"

@@ -93,7 +93,8 @@ static void requests_that_go_nowhere(void **state)
 {
     goes_nowhere(&forward, request("", "a.example"), WEIR_NOT_A_PROXY_REQUEST);
     goes_nowhere(&forward, request("", ""), WEIR_NOT_A_PROXY_REQUEST);
-    goes_nowhere(&forward, request("https", "a.example"), WEIR_NOT_IMPLEMENTED);
+    goes_nowhere(&forward, request("ftp", "a.example"), WEIR_NOT_IMPLEMENTED);
+    goes_to(&forward, request("https", "a.example"), 0, "h1", "a.example", 443);
     goes_nowhere(&forward, request("ftp", "a.example"), WEIR_NOT_IMPLEMENTED);
     goes_nowhere(&forward, request("http", ""), WEIR_MALFORMED);
     goes_nowhere(&forward, request("http", "user@a.example"), WEIR_MALFORMED);
