@@ -10,6 +10,7 @@
 
 #include "codecs/h2/block.h"
 #include "codecs/h2/guard.h"
+#include "codecs/h2/order.h"
 #include "codecs/h2/queue.h"
 
 /* What the deadline of a connection is for. */
@@ -56,6 +57,7 @@ struct h2 {
     uint32_t stream_count, channel_count;
     struct h2_block block;
     int32_t block_stream; /* whose block it is; 0: none is being received */
+    struct h2_order order;  /* of a client */
     struct output output;
     weir_buffer *receiving; /* what lies in it is being parsed */
     size_t written;         /* in this produce() */
@@ -97,6 +99,8 @@ void h2_stream_detach(struct h2_stream *stream);
 void h2_stream_free(struct h2_stream *stream);
 /* Nothing is sent on it any more. */
 void h2_stream_drop_output(struct h2_stream *stream);
+/* How much the peer's windows let through. */
+int64_t h2_stream_window(const struct h2_stream *stream);
 /* Grants core what the peer's windows allow beyond what it has. */
 void h2_stream_offer(struct h2_stream *stream);
 /* What core sends on it is dropped: nothing holds it back. */
@@ -113,6 +117,7 @@ bool h2_session_open(weir_connection *connection);
 
 /* --- codecs/h2/receive.c: nghttp2's callbacks; `user` is the weir_connection */
 
+int h2_on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *user);
 int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user);
 int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name,
                  nghttp2_rcbuf *value, uint8_t flags, void *user);

@@ -62,9 +62,25 @@ static void set_clock(weir_connection *connection)
     h2_api->deadline(connection, milliseconds);
 }
 
+/* Who has ended its direction opens no window any more. */
+static bool is_stuck(const struct h2_stream *stream)
+{
+    bool has_more = stream->answering && (stream->queue.bytes || !stream->end_wanted);
+    return stream->channel && has_more && h2_stream_window(stream) <= 0;
+}
+
+static void fail_stuck(struct h2 *h2)
+{
+    for (struct h2_stream *one = h2->streams; one; one = one->next)
+        if (is_stuck(one))
+            h2_api->fail(one->channel, WEIR_RESET, 0);
+}
+
 void h2_settle(weir_connection *connection)
 {
     struct h2 *h2 = h2_of(connection);
+    if (h2->ended && !h2->over)
+        fail_stuck(h2);
     bool more = nghttp2_session_want_write(h2->session);
     if (more)
         h2_api->want_produce(connection, 0); /* also what leaves when it is closed already */

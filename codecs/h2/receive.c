@@ -21,6 +21,29 @@ static weir_string string_in(nghttp2_rcbuf *buffer)
     return (weir_string){(const char *)bytes.base, bytes.len};
 }
 
+/* --- frames that nghttp2 would only ignore */
+
+/* PRIORITY: RFC 9113 6.3. A request has a higher number than those before (5.1.1); and where none
+ * is, trailers have nothing to follow, unless the stream was reset here. */
+static bool is_in_order(nghttp2_session *session, struct h2 *h2, const nghttp2_frame_hd *head)
+{
+    int32_t id = head->stream_id;
+    if (head->type == NGHTTP2_PRIORITY)
+        return id != 0;
+    if (head->type != NGHTTP2_HEADERS || id % 2 == 0 || h2_order_begins(&h2->order, id))
+        return true;
+    return nghttp2_session_get_stream_remote_close(session, id) >= 0 ||
+           h2_order_was_reset(&h2->order, id);
+}
+
+int h2_on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *user)
+{
+    struct h2 *h2 = h2_of(user);
+    if (h2_is_client(user) && !is_in_order(session, h2, head))
+        nghttp2_session_terminate_session(session, NGHTTP2_PROTOCOL_ERROR);
+    return 0;
+}
+
 /* --- header blocks */
 
 int h2_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)

@@ -179,12 +179,18 @@ static bool is_clients_fault(const weir_connection *connection, uint32_t code)
            code != NGHTTP2_INTERNAL_ERROR && code != NGHTTP2_CONNECT_ERROR;
 }
 
+static void on_reset_sent(weir_connection *connection, const nghttp2_frame *frame)
+{
+    h2_order_reset(&h2_of(connection)->order, frame->hd.stream_id);
+    if (is_clients_fault(connection, frame->rst_stream.error_code))
+        h2_guard_count(connection, H2_RESETS);
+}
+
 int h2_on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     bool body = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-    if (frame->hd.type == NGHTTP2_RST_STREAM &&
-        is_clients_fault(user, frame->rst_stream.error_code))
-        h2_guard_count(user, H2_RESETS);
+    if (frame->hd.type == NGHTTP2_RST_STREAM)
+        on_reset_sent(user, frame);
     if (!body)
         return 0;
     struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);

@@ -13,6 +13,7 @@ static nghttp2_option *options;
 
 static void make_callbacks(void)
 {
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, h2_on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, h2_on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback2(callbacks, h2_on_header);
     nghttp2_session_callbacks_set_on_invalid_header_callback2(callbacks, h2_on_invalid_header);

@@ -73,15 +73,20 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+int64_t h2_stream_window(const struct h2_stream *stream)
+{
+    nghttp2_session *session = stream->h2->session;
+    return least(nghttp2_session_get_stream_remote_window_size(session, stream->id),
+                 nghttp2_session_get_remote_window_size(session));
+}
+
 /* The peer's windows say how much may be under way; what is already is taken off. More than
  * WEIR_CREDIT would only move the waiting bytes from core to here. */
 void h2_stream_offer(struct h2_stream *stream)
 {
-    nghttp2_session *session = stream->h2->session;
     if (!stream->channel || stream->closed || !stream->id || stream->end_wanted)
         return;
-    int64_t window = least(nghttp2_session_get_stream_remote_window_size(session, stream->id),
-                           nghttp2_session_get_remote_window_size(session));
+    int64_t window = h2_stream_window(stream);
     int64_t waiting = (int64_t)(stream->credit + stream->queue.bytes);
     int64_t bytes = least(window - waiting, WEIR_CREDIT - waiting - (int64_t)stream->passed);
     if (bytes <= 0)
