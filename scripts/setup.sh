@@ -16,13 +16,15 @@ recipe() { cat "${@/#/$root/scripts/}" | cksum | cut -d ' ' -f 1; }
 prefix=$cache/libraries-$(recipe prefix.sh)
 servers=$cache/servers-$(recipe unpack.sh)
 peers=$cache/peers-$(recipe unpack.sh peers.sh)
+h2spec=$cache/h2spec-$(recipe h2spec.sh)
 
 # What each group takes from Debian. Libraries of build that Debian 12 has too old are not here.
 packages_build="gcc libc6-dev scons pkgconf libc-ares-dev libfyaml-dev liblua5.4-dev libpcre2-dev
     libcrypt-dev zlib1g-dev libzstd-dev"
 packages_build_13="libuv1-dev libllhttp-dev libssl-dev libnghttp2-dev"
 packages_backports_13="libngtcp2-dev libngtcp2-crypto-ossl-dev libnghttp3-dev"
-packages_test="libcmocka-dev python3-pytest python3-h2 python3-hpack curl chromium"
+packages_test="libcmocka-dev python3-pytest python3-h2 python3-hpack python3-grpcio curl chromium
+    nghttp2-client nghttp2-server"
 packages_bench="wrk valgrind strace"
 packages_fuzz="clang libclang-rt-dev"
 packages_format="clang-format"
@@ -176,6 +178,14 @@ setup_peers() { # DEBIAN_VERSION
         "$root/scripts/peers.sh" "$peers" "$archive"
 }
 
+# Its tests are skipped where there is no Go, or no module is to be had.
+setup_h2spec() {
+    [ ! -e "$h2spec" ] && command -v go >/dev/null || return 0
+    say "building h2spec in $h2spec ..."
+    "$root/scripts/h2spec.sh" "$h2spec" >"$cache/h2spec.log" 2>&1 </dev/null 9>&- ||
+        say "it cannot be built here, $cache/h2spec.log says why"
+}
+
 # words_of KIND GROUP...: what the variables KIND_GROUP hold
 words_of() {
     local kind=$1 group name
@@ -200,7 +210,8 @@ setup_groups() { # DEBIAN_VERSION GROUP...
     for group; do
         case $group in
         build) setup_libraries "$version" ;;
-        test | bench) setup_servers "$version" ;;
+        test) setup_servers "$version" && setup_h2spec ;;
+        bench) setup_servers "$version" ;;
         peers) setup_peers "$version" ;;
         esac
     done
@@ -210,7 +221,7 @@ setup() { # GROUP...
     mkdir -p "$cache"
     exec 9>"$cache/lock"
     flock 9 # somebody else may be setting up
-    PATH=$PATH:/usr/sbin:$servers/bin
+    PATH=$PATH:/usr/sbin:$servers/bin:$h2spec
     setup_groups "$(debian_version)" "$@"
     exec 9>&-
 }
