@@ -5,7 +5,7 @@ import signal
 
 from harness import callgrind, options, proxies, report
 from harness.lab import Failure, Lab, ROOT
-from harness.load import ExactLoad
+from harness.load import ExactLoad, ExactLoadH2
 from harness.proxies import Origin, Proxy
 
 RECORDS = os.path.join(ROOT, "bench", "records", "instructions.jsonl")
@@ -17,15 +17,17 @@ def add_arguments(parser):
     options.add_number(parser, "--functions", 25, "how many functions are listed", metavar="N")
     options.add_load(parser, connections=1)
     options.add_one_proxy(parser)
+    parser.add_argument("--h2c", action="store_true", help="clients that begin with HTTP/2, "
+                        "8 streams at once (h2load; take weir-reverse)")
     parser.add_argument("--record", action="store_true",
                         help="appends the figure to bench/records/instructions.jsonl")
 
 
-def profile(lab, recipe, origin, connections, requests):
+def profile(lab, recipe, origin, connections, requests, loader=ExactLoad):
     """The counts of a proxy's whole life with so many requests: itself, with what it calls."""
     files = lab.path(f"callgrind-{requests}")
     proxy = Proxy(lab, recipe, origin, callgrind.command(files))
-    load = ExactLoad(lab, proxy, connections)
+    load = loader(lab, proxy, connections)
     load.run(requests)
     load.close()
     proxy.process.finish(signal.SIGTERM)
@@ -35,7 +37,8 @@ def profile(lab, recipe, origin, connections, requests):
 def per_request(lab, recipe, arguments):
     """The difference of two runs: start, connections and end are in both, and so cancel out."""
     origin = Origin(lab, arguments.size)
-    few, many = (profile(lab, recipe, origin, arguments.connections, requests)
+    loader = ExactLoadH2 if getattr(arguments, "h2c", False) else ExactLoad
+    few, many = (profile(lab, recipe, origin, arguments.connections, requests, loader)
                  for requests in (arguments.few, arguments.many))
     requests = arguments.many - arguments.few
     return ({name: (count - fewer[name]) / requests for name, count in more.items()}

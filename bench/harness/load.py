@@ -44,6 +44,25 @@ class ExactLoad:
         self.process.finish()
 
 
+class ExactLoadH2:
+    """h2load: each batch over connections of its own, which begin with HTTP/2, 8 streams each."""
+
+    def __init__(self, lab, proxy, connections, path="/body"):
+        self.lab, self.proxy, self.connections, self.path = lab, proxy, connections, path
+
+    def run(self, requests):
+        process = self.lab.start(
+            ["h2load", "-t1", f"-c{self.connections}", "-m8", f"-n{requests}",
+             f"http://127.0.0.1:{self.proxy.port}{self.path}"],
+            self.lab.load_processor, stdout=subprocess.PIPE)
+        said, _ = process.communicate()
+        if f"{requests} succeeded, 0 failed" not in said:
+            raise Failure(f"h2load: {said[-300:]}; {self.proxy.state()}")
+
+    def close(self):
+        pass
+
+
 class TimedLoad:
     """wrk, started."""
 
