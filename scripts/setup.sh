@@ -222,6 +222,7 @@ setup() { # GROUP...
     exec 9>"$cache/lock"
     flock 9 # somebody else may be setting up
     PATH=$PATH:/usr/sbin:$servers/bin:$h2spec
+    export WEIR_PEERS=$peers/bin # for tests that can do without them
     setup_groups "$(debian_version)" "$@"
     exec 9>&-
 }

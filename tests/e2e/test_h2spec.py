@@ -2,6 +2,7 @@
 import pytest
 
 import h2spec
+from certificates import Authority
 from origin import always, ok
 
 # What weir does otherwise, and the sentence of RFC 9113 that lets it.
@@ -18,13 +19,15 @@ CASES = 140  # there are 146: a run that broke off is no success
 
 
 @pytest.mark.skipif(not h2spec.binary(), reason="there is no h2spec: no Go, or no modules")
-def test_h2c(start_weir, make_origin, tmp_path):
+@pytest.mark.parametrize("carrier", ["h2c", "tls"])
+def test_every_case(start_weir, make_origin, tmp_path, carrier):
     origin = make_origin(always(ok(b"some text " * 100)))
     file = tmp_path / "weir.yaml"
-    file.write_text("listen: [ { address: 127.0.0.1:0, protocols: [ h2 ] } ]\n"
+    tls = carrier == "tls" and f"tls: {{ certificates: [ {Authority(tmp_path).issue('it').yaml()} ] }}"
+    file.write_text(f"listen: [ {{ address: 127.0.0.1:0, protocols: [ h2 ], {tls or ''} }} ]\n"
                     f"upstream: {{ it: {{ servers: [ '{origin.authority.decode()}' ] }} }}\n"
                     "fixed_upstream: it\n")
     weir = start_weir("-c", str(file))
-    outcomes = h2spec.run(weir.address[1], tmp_path)
+    outcomes = h2spec.run(weir.address[1], tmp_path, *["--tls", "--insecure"][:2 * bool(tls)])
     assert {case for case, outcome in outcomes.items() if outcome != "passed"} == EXCEPTIONS
     assert len(outcomes) >= CASES

@@ -15,7 +15,7 @@ http {{
     scgi_temp_path {directory}/scgi; keepalive_requests 1000000; client_max_body_size 0;
     log_format target '$request_uri';
     server {{
-        listen 127.0.0.1:{port}; root {directory}/www;
+        listen 127.0.0.1:{port} {listen}; root {directory}/www;
         location /target/ {{ return 200 $request_uri; }}
         location /method {{ return 200 $request_method; }}
         location /connection {{ return 200 $connection:$connection_requests; }}
@@ -34,8 +34,9 @@ def binary():
 
 
 class WebServer:
-    def __init__(self, directory):
-        self.directory = directory
+    def __init__(self, directory, listen=""):
+        """listen: parameters, such as http2."""
+        self.directory, self.listen = directory, listen
         (directory / "www").mkdir()
         for attempt in range(5):
             with socket.socket() as probe:
@@ -47,7 +48,7 @@ class WebServer:
 
     def start(self):
         """Another process may have taken the port since; then the caller tries another."""
-        text = CONFIGURATION.format(directory=self.directory, port=self.port)
+        text = CONFIGURATION.format(directory=self.directory, port=self.port, listen=self.listen)
         configuration = self.directory / "nginx.conf"
         configuration.write_text(text)
         self.process = subprocess.Popen(
