@@ -242,9 +242,9 @@ class ClientEnd:
         leg.send_head(b"CONNECT %s HTTP/1.1" % authority, [(b"Host", authority)])
         return leg
 
-    def upgrade(self, protocol):
+    def upgrade(self, protocol, fields=()):
         return self.ask(fields=[(b"Upgrade", protocol), (b"Connection", b"Upgrade"), WEBSOCKET_KEY,
-                                (b"Sec-WebSocket-Version", b"13")])
+                                (b"Sec-WebSocket-Version", b"13"), *fields])
 
     def close(self):
         for connection in self.connections:

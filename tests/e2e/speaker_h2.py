@@ -156,13 +156,13 @@ class ClientEnd:
         return self.begin(ClientLeg(None), [(b":method", b"CONNECT"),
                                             (b":authority", self.server.expect_tunnel())])
 
-    def upgrade(self, protocol):
+    def upgrade(self, protocol, fields=()):
         settings = self.connection().wait_settings()
         assert settings.get(Setting.ENABLE_CONNECT_PROTOCOL) == 1, settings
         return self.begin(ClientLeg(None), [
             (b":method", b"CONNECT"), (b":protocol", protocol), (b":scheme", b"http"),
             (b":path", b"/"), (b":authority", self.server.authority),
-            (b"sec-websocket-version", b"13")])
+            (b"sec-websocket-version", b"13"), *lower(fields)])
 
     def close(self):
         for connection in self.connections:
