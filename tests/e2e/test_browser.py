@@ -1,4 +1,4 @@
-"""A real browser, Debian's Chromium, loads a page through weir: images, a fetch stream, a WebSocket."""
+"""A real browser, Debian's Chromium, through weir as a proxy of HTTP/1.1 and of HTTP/2 with TLS: images, a fetch stream, a WebSocket."""
 import base64
 import hashlib
 import shutil
@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from certificates import Authority
 from message import chunked
 from origin import ok
 
@@ -88,26 +89,31 @@ def serve(reports):
     return handler
 
 
-def browse(weir, url, folder):
+def browse(proxy, url, folder, *more):
     return subprocess.Popen(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
          "--no-first-run", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--disable-dev-shm-usage", f"--user-data-dir={folder}",
-         "--proxy-server=http://%s:%d" % weir.address, "--proxy-bypass-list=<-loopback>",
-         "--remote-debugging-port=0", url],
+         f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>",
+         "--remote-debugging-port=0", *more, url],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="there is no chromium here")
-def test_page_with_images_stream_and_socket(tmp_path, start_weir, make_origin):
+@pytest.mark.parametrize("scheme, version", [("http", "1.1"), ("https", "2")])
+def test_page_with_images_stream_and_socket(tmp_path, start_weir, make_origin, scheme, version):
+    """The proxy is one of HTTP/1.1, or of HTTP/2 with TLS; then the socket's tunnel is a stream."""
     reports = []
+    certificate = Authority(tmp_path).issue("localhost").yaml()
+    tls = f"    tls: {{ certificates: [ {certificate} ] }}\n" if scheme == "https" else ""
     origin = make_origin(serve(reports))
     log = tmp_path / "access.log"
     file = tmp_path / "weir.yaml"
-    file.write_text("listen:\n  - address: 127.0.0.1:0\n"
-                    f"log: {{ access: {{ format: '{{method}} {{target}} {{status}}', file: {log} }} }}\n")
+    file.write_text(f"listen:\n  - address: 127.0.0.1:0\n{tls}log:\n  access:\n"
+                    f"    format: '{{version}} {{method}} {{target}} {{status}}'\n    file: {log}\n")
     weir = start_weir("-c", str(file))
-    browser = browse(weir, origin.url(), tmp_path / "profile")
+    browser = browse(f"{scheme}://{weir.authority}", origin.url(), tmp_path / "profile",
+                     "--ignore-certificate-errors")
     try:
         end = time.monotonic() + 60
         while not reports and time.monotonic() < end:
@@ -121,5 +127,5 @@ def test_page_with_images_stream_and_socket(tmp_path, start_weir, make_origin):
     lines = log.read_text()
     expected = ["/", "/stream"] + [f"/image/{number}.png" for number in range(IMAGES)]
     for path in expected:
-        assert f"GET {origin.url(path)} 200" in lines, path
-    assert f"CONNECT {origin.authority.decode()} 200" in lines, "the browser tunnels its socket"
+        assert f"{version} GET {origin.url(path)} 200" in lines, path
+    assert f"{version} CONNECT {origin.authority.decode()} 200" in lines, "the browser tunnels its socket"
