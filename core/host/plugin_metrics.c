@@ -392,16 +392,25 @@ static void add_up(struct definition *definition)
     }
 }
 
+/* One of which nothing was counted yet is not there: it has labels, and nobody knows their values.
+ */
+static void write_definition(struct text *text, struct definition *definition)
+{
+    if (!definition->series)
+        return;
+    write_head(text, definition);
+    add_up(definition);
+    for (const struct series *series = definition->series; series; series = series->next)
+        text_format(text, "weir_plugin_%s%s %" PRId64 "\n", definition->name, series->labels,
+                    series->sum);
+}
+
 void plugin_metrics_write(struct text *text)
 {
     struct definition *definition;
     for (uint32_t id = 0; (definition = definition_at(id)); id++) {
-        write_head(text, definition);
         pthread_mutex_lock(&definition->lock);
-        add_up(definition);
-        for (const struct series *series = definition->series; series; series = series->next)
-            text_format(text, "weir_plugin_%s%s %" PRId64 "\n", definition->name, series->labels,
-                        series->sum);
+        write_definition(text, definition);
         pthread_mutex_unlock(&definition->lock);
     }
 }

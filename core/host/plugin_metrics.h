@@ -10,7 +10,8 @@
 
 extern const weir_metrics_host metrics_host;
 
-/* [main] All of them, in Prometheus' text format. */
+/* [main] All that something was counted of, and those without labels, in Prometheus' text format.
+ */
 void plugin_metrics_write(struct text *text);
 
 #endif

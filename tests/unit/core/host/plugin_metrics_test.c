@@ -86,6 +86,17 @@ static void a_metric_is_shown_from_the_start(void **state)
     assert_true(shown("\nweir_plugin_plain_total 7\n"));
 }
 
+static void one_with_labels_is_shown_when_something_was_counted(void **state)
+{
+    uint32_t id;
+    (void)state;
+    assert_int_equal(define("labelled", WEIR_COUNTER, two_labels, 2, 0, &id), WEIR_OK);
+    assert_false(shown("weir_plugin_labelled"));
+    add(id, 1, "a", "b");
+    assert_true(shown("# TYPE weir_plugin_labelled counter\n"
+                      "weir_plugin_labelled{host=\"a\",code=\"b\"} 1\n"));
+}
+
 static void a_gauge_goes_down_too(void **state)
 {
     uint32_t id;
@@ -267,10 +278,15 @@ static void other_threads_count_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_metric_is_shown_from_the_start), TEST(a_gauge_goes_down_too),
-        TEST(the_same_again_goes_on_counting),  TEST(wrong_definitions_are_refused),
-        TEST(values_cannot_end_their_line),     TEST(values_keep_to_their_labels),
-        TEST(further_series_are_others),        TEST(sums_over_workers_are_exact),
+        TEST(a_metric_is_shown_from_the_start),
+        TEST(a_gauge_goes_down_too),
+        TEST(one_with_labels_is_shown_when_something_was_counted),
+        TEST(the_same_again_goes_on_counting),
+        TEST(wrong_definitions_are_refused),
+        TEST(values_cannot_end_their_line),
+        TEST(values_keep_to_their_labels),
+        TEST(further_series_are_others),
+        TEST(sums_over_workers_are_exact),
         TEST(other_threads_count_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
