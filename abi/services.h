@@ -53,7 +53,7 @@ typedef struct weir_asynchronous_host {
      * status, else why there is none that is whole: what an exchange would fail with,
      * WEIR_RESPONSE_TIMEOUT also when timeout_ms have passed. An answer that is longer than
      * body_most is cut and has WEIR_TRUNCATED_DATA in `flags`. WEIR_INVALID: a part is not what it
-     * must be; WEIR_UNSUPPORTED: https; WEIR_NOT_FOUND: no such upstream; WEIR_TOO_MUCH: 32 of an
+     * must be; WEIR_NOT_FOUND: no such upstream; WEIR_TOO_MUCH: 32 of an
      * owner or 1024 of a worker are in progress, or it is larger than allowed: 64 KiB without its
      * body; WEIR_STOPPING: also for an instance whose configuration is not in force any more. */
     weir_result (*fetch)(weir_reference owner, const weir_fetch *fetch, uint32_t tag,

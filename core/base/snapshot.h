@@ -40,7 +40,7 @@ struct upstream_group {
     char *name;
     char **servers; /* authorities, "host:port" */
     uint32_t count;
-    char *protocol; /* that they speak: "h1"; never NULL */
+    char *protocol; /* that they speak: "h1"; NULL: with TLS what they choose, else "h1" */
     struct tls_client_settings tls;
 };
 

@@ -20,7 +20,8 @@ enum {
     BODY_BYTES_MOST = 1 << 20,   /* of the request */
     HEAD_BYTES_MOST = 65536,
     FIELDS_MOST = 256,
-    PORT_HTTP = 80
+    PORT_HTTP = 80,
+    PORT_HTTPS = 443
 };
 
 struct subrequests {
@@ -77,15 +78,15 @@ static void split(weir_string rest, weir_head *head)
 
 static weir_result read_url(struct wish *wish)
 {
-    weir_string url = wish->fetch.url, scheme = WEIR_STRING("http://");
+    weir_string url = wish->fetch.url;
     weir_head *head = &wish->head;
-    head->scheme = WEIR_STRING("http");
+    bool secure = has_prefix(url, WEIR_STRING("https://"));
+    size_t scheme = secure ? 8 : has_prefix(url, WEIR_STRING("http://")) ? 7 : 0;
+    head->scheme = secure ? WEIR_STRING("https") : WEIR_STRING("http");
     head->authority = wish->fetch.upstream;
     head->path = url;
-    if (has_prefix(url, WEIR_STRING("https://")))
-        return WEIR_UNSUPPORTED;
-    if (has_prefix(url, scheme))
-        split((weir_string){url.bytes + scheme.length, url.length - scheme.length}, head);
+    if (scheme)
+        split((weir_string){url.bytes + scheme, url.length - scheme}, head);
     else if (!wish->fetch.upstream.length)
         return WEIR_INVALID;
     return authority_parse(head->authority, &wish->place) && is_path(head->path) ? WEIR_OK
@@ -317,7 +318,8 @@ static weir_string destination(struct subrequest *own, const struct wish *wish)
         return host;
     if (host.bytes[host.length - 1] == ':')
         host.length--;
-    return arena_format(&own->arena, "%.*s:%d", (int)host.length, host.bytes, PORT_HTTP);
+    int port = string_equal(wish->head.scheme, WEIR_STRING("https")) ? PORT_HTTPS : PORT_HTTP;
+    return arena_format(&own->arena, "%.*s:%d", (int)host.length, host.bytes, port);
 }
 
 static void start(struct subrequest *own, struct owner *owner, struct wish *wish)

@@ -265,8 +265,8 @@ static const struct schema_key group_keys[] = {
     {.name = "protocol",
      .type = &protocol_type,
      .offset = offsetof(struct upstream_group, protocol),
-     .standard = "h1",
-     .help = "The protocol that the servers speak."},
+     .help =
+         "The protocol that the servers speak. Without it: h1; with tls, h2 or h1 as they choose."},
     {.name = "tls",
      .type = &group_tls_type,
      .offset = offsetof(struct upstream_group, tls),

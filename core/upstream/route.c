@@ -142,6 +142,11 @@ static void consider_hosts(struct search *search)
             consider_host(search, (weir_string){search->host.bytes + i, search->host.length - i});
 }
 
+static bool is_secure(const weir_head *request)
+{
+    return string_equal(request->scheme, WEIR_STRING("https"));
+}
+
 static void set_place(struct search *search)
 {
     struct authority authority;
@@ -151,7 +156,7 @@ static void set_place(struct search *search)
     search->path = request->path;
     if (query)
         search->path.length = (size_t)(query - request->path.bytes);
-    uint16_t usual = string_equal(request->scheme, WEIR_STRING("https")) ? PORT_HTTPS : PORT_HTTP;
+    uint16_t usual = is_secure(request) ? PORT_HTTPS : PORT_HTTP;
     search->port = usual;
     if (!authority_parse(request->authority, &authority))
         return;
@@ -199,11 +204,29 @@ static bool speak(const struct snapshot *snapshot, const char *name, struct targ
     return protocol && protocol->server;
 }
 
-static weir_result to_upstream(const struct snapshot *snapshot, const struct upstream_group *group,
-                               uint32_t turn, struct target *target)
+/* Nobody said which protocol: in the clear it is HTTP/1.1, with TLS the server chooses. Not where
+ * another protocol is asked for, which a server may know how to switch to in HTTP/1.1 alone. */
+static bool speak_either(const struct snapshot *snapshot, const weir_head *request,
+                         struct tls_context *tls, struct target *target)
+{
+    if (!speak(snapshot, "h1", target))
+        return false;
+    const weir_protocol *better = registry_protocol(snapshot->registry, "h2");
+    target->tls = tls;
+    if (!tls || request->protocol.length || !better || !better->server)
+        return true;
+    target->protocols[1] = target->protocols[0];
+    target->protocols[0] = better;
+    return true;
+}
+
+static weir_result to_upstream(const struct snapshot *snapshot, const weir_head *request,
+                               const struct upstream_group *group, uint32_t turn,
+                               struct target *target)
 {
     target->group = group;
-    if (!speak(snapshot, group->protocol, target))
+    if (group->protocol ? !speak(snapshot, group->protocol, target)
+                        : !speak_either(snapshot, request, group->tls.context, target))
         return WEIR_NOT_IMPLEMENTED;
     target->tls = group->tls.context;
     return to_authority(string_of(group->servers[turn % group->count]), PORT_HTTP, target);
@@ -221,17 +244,22 @@ static weir_result to_tunnel_end(const struct snapshot *snapshot, const weir_hea
     return rc;
 }
 
+static bool speak_scheme(const struct snapshot *snapshot, const weir_head *request,
+                         struct target *target)
+{
+    struct tls_context *tls = is_secure(request) ? snapshot->server_tls.context : NULL;
+    return speak_either(snapshot, request, tls, target);
+}
+
 static weir_result to_where_it_says(const struct snapshot *snapshot, const weir_head *request,
                                     struct target *target)
 {
+    bool secure = is_secure(request);
     if (!request->scheme.length)
         return WEIR_NOT_A_PROXY_REQUEST;
-    bool secure = string_equal(request->scheme, WEIR_STRING("https"));
     if ((!secure && !string_equal(request->scheme, WEIR_STRING("http"))) ||
-        !speak(snapshot, "h1", target))
+        !speak_scheme(snapshot, request, target))
         return WEIR_NOT_IMPLEMENTED;
-    if (secure)
-        target->tls = snapshot->server_tls.context;
     return to_authority(request->authority, secure ? PORT_HTTPS : PORT_HTTP, target);
 }
 
@@ -245,7 +273,7 @@ weir_result route_pick(const struct snapshot *snapshot, const weir_head *request
     target->route = route;
     if (request->kind == WEIR_TUNNEL)
         return group ? WEIR_DENIED : to_tunnel_end(snapshot, request, target);
-    return group ? to_upstream(snapshot, group, turn, target)
+    return group ? to_upstream(snapshot, request, group, turn, target)
                  : to_where_it_says(snapshot, request, target);
 }
 
@@ -269,8 +297,8 @@ weir_result route_named(const struct snapshot *snapshot, const weir_head *reques
     bool tunnel = request->kind == WEIR_TUNNEL;
     target->group = NULL;
     if (group)
-        return tunnel ? WEIR_DENIED : to_upstream(snapshot, group, turn, target);
-    if (!speak(snapshot, tunnel ? "raw" : "h1", target))
+        return tunnel ? WEIR_DENIED : to_upstream(snapshot, request, group, turn, target);
+    if (tunnel ? !speak(snapshot, "raw", target) : !speak_scheme(snapshot, request, target))
         return WEIR_NOT_IMPLEMENTED;
     return to_authority(name, 0, target) == WEIR_OK ? WEIR_OK : WEIR_NOT_FOUND;
 }

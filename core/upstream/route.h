@@ -21,7 +21,8 @@ weir_result route_pick(const struct snapshot *snapshot, const weir_head *request
 bool route_has_upstream(const struct snapshot *snapshot, weir_string name);
 
 /* Likewise of where a filter sends it: the name of an upstream, or "HOST:PORT" of a server, which
- * is judged like one that a client asks for. target->route stays. WEIR_NOT_FOUND. */
+ * is judged like one that a client asks for, and reached over TLS if the request is for https.
+ * target->route stays. WEIR_NOT_FOUND. */
 weir_result route_named(const struct snapshot *snapshot, const weir_head *request, weir_string name,
                         uint32_t turn, struct target *target);
 

@@ -4,14 +4,17 @@ import time
 
 import pytest
 
+from certificates import Authority
 from client import Client
 from origin import always, ok
 from plugins import built
+from secure_origins import CountingOrigin
 from test_reload import Running, waiting
 
 DNS_ERROR, REFUSED, TERMINATED, NONSENSE = -20, -21, -24, -25
 TIMEOUT, PROHIBITED, DENIED, LOOP = -26, -27, -28, -37
-INVALID, UNSUPPORTED, TRUNCATED, STOPPING, TOO_MUCH, NOT_FOUND = -1, -4, -7, -9, -12, -14
+TLS_CERTIFICATE = -45
+INVALID, TRUNCATED, STOPPING, TOO_MUCH, NOT_FOUND = -1, -7, -9, -12, -14
 
 PLUGIN = f"plugins: [ {built('fetch')} ]\n"
 TEXT = PLUGIN + "filters: [ { use: fetch } ]\n"
@@ -63,6 +66,18 @@ def test_an_answer(running, make_origin):
     assert running.admin.metric("weir_subrequests_failed_total") == 0
     assert running.admin.metric("weir_exchanges_total") == 1
     settled(running)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_https(start, tmp_path, trusted):
+    pytest.importorskip("h2", reason="needs Debian's python3-h2")
+    authority = Authority(tmp_path)
+    origin = CountingOrigin(authority.issue("fetched"))
+    running = start(f"server_tls: {{ ca_files: {authority.certificate} }}\n" if trusted else "")
+    said = "status 200, 11 bytes: HTTP/2 1 /p" if trusted else f"result {TLS_CERTIFICATE}"
+    assert ask(running, f"https://localhost:{origin.port}/p") == [said]
+    settled(running)
+    origin.stop()
 
 
 def test_the_request_goes_on_or_does_not(running, make_origin):
@@ -183,7 +198,7 @@ def test_an_answer_that_takes_too_long_is_none(running, make_origin):
 
 
 @pytest.mark.parametrize("url,result", [
-    ("https://a.invalid/", UNSUPPORTED), ("ftp://a.invalid/", INVALID), ("/path", INVALID),
+    ("https://", INVALID), ("ftp://a.invalid/", INVALID), ("/path", INVALID),
     ("http://", INVALID), ("http://user@a.invalid/", INVALID), ("http://a.invalid:0/", INVALID),
     ("http://a.invalid?q", INVALID), ("http://a.invalid/#part", INVALID),
     ("http://a.invalid/a b", INVALID)])

@@ -225,7 +225,7 @@ static void urls(void **state)
     static const char *const wrong[] = {
         "",           "/path",         "http:/a/",        "http://",         "http:///",
         "ftp://a/",   "http://a b/",   "http://a/b c",    "http://a/\r\nX:", "http://a/#f",
-        "http://a?q", "http://a:0x/",  "http://a:99999/", "http://u@a/",     "http://a\r\n/",
+        "http://a?q", "https://",      "http://a:99999/", "http://u@a/",     "http://a\r\n/",
         "//a/",       "http://a/\x7f", "http://a/\xc3",   "http://a/\t",     "http://[::1/",
     };
     (void)state;
@@ -235,8 +235,6 @@ static void urls(void **state)
     }
     weir_fetch nul = {.size = sizeof nul, .url = WEIR_STRING("http://a/\0b")};
     refuses(&nul, WEIR_INVALID);
-    weir_fetch secure = fetch_of("https://a.test/");
-    refuses(&secure, WEIR_UNSUPPORTED);
 }
 
 static void methods(void **state)

@@ -363,7 +363,7 @@ static uint32_t check_defaults(const struct tree_node *schema)
 
 static void test_defaults_are_allowed(void **state)
 {
-    assert_int_equal(check_defaults(yaml_root(document)), 46);
+    assert_int_equal(check_defaults(yaml_root(document)), 45);
 }
 
 static void test_the_published_one_is_this_one(void **state)

@@ -326,7 +326,7 @@ static void test_several_servers_without_a_protocol(void **state)
     const struct snapshot *made =
         read_right("fixed_upstream: b\nupstream:\n  b:\n    servers:\n    - x:1\n    - x:1\n");
     assert_int_equal(made->fixed_upstream->count, 2);
-    assert_string_equal(made->fixed_upstream->protocol, "h1");
+    assert_null(made->fixed_upstream->protocol);
 }
 
 static void test_ports_the_system_picks_are_not_the_same(void **state)
@@ -362,7 +362,7 @@ static void test_options_without_a_file(void **state)
     assert_ptr_equal(snapshot->fixed_upstream, snapshot->upstreams);
     assert_int_equal(snapshot->fixed_upstream->count, 1);
     assert_string_equal(snapshot->fixed_upstream->servers[0], "app:80");
-    assert_string_equal(snapshot->fixed_upstream->protocol, "h1");
+    assert_null(snapshot->fixed_upstream->protocol);
 }
 
 static void test_options_win_over_the_file(void **state)

@@ -150,6 +150,49 @@ static void an_upstream_has_its_protocol(void **state)
     goes_to(&snapshot, request("", "a.example"), 0, "raw", "one.example", 8080);
 }
 
+static void speaks(const struct target *target, const char *first, const char *second,
+                   const struct tls_client_settings *tls)
+{
+    assert_string_equal(target->protocols[0]->name, first);
+    assert_int_equal(target->protocols[1] != NULL, second != NULL);
+    if (second)
+        assert_string_equal(target->protocols[1]->name, second);
+    assert_ptr_equal(target->tls, tls ? tls->context : NULL);
+}
+
+static void over_tls_the_server_chooses(void **state)
+{
+    static const weir_protocol h2 = {.size = sizeof h2, .name = "h2", .server = &channels};
+    static const weir_protocol *const all[] = {&h1, &h2, &raw};
+    struct registry *registry = registry_of(all, 3);
+    static char places[2];
+    struct tls_client_settings usual = {.context = (struct tls_context *)&places[0]},
+                               own = {.context = (struct tls_context *)&places[1]};
+    struct snapshot snapshot = {.registry = registry, .server_tls = usual};
+    struct target target;
+    weir_head secure = request("https", "a.example"), plain = request("http", "a.example");
+    weir_head switches = secure;
+    switches.protocol = WEIR_STRING("websocket");
+    (void)state;
+    route_pick(&snapshot, &secure, 0, &target);
+    speaks(&target, "h2", "h1", &usual);
+    route_pick(&snapshot, &plain, 0, &target);
+    speaks(&target, "h1", NULL, NULL);
+    route_pick(&snapshot, &switches, 0, &target);
+    speaks(&target, "h1", NULL, &usual);
+    assert_int_equal(route_named(&snapshot, &secure, WEIR_STRING("b.example:1"), 0, &target), 0);
+    speaks(&target, "h2", "h1", &usual);
+    raw_group = group;
+    raw_group.tls = own;
+    snapshot.fixed_upstream = &raw_group;
+    route_pick(&snapshot, &secure, 0, &target);
+    speaks(&target, "h1", NULL, &own);
+    raw_group.protocol = NULL;
+    route_pick(&snapshot, &plain, 0, &target);
+    speaks(&target, "h2", "h1", &own);
+    registry_free(registry);
+}
+
 static void protocols_that_no_plugin_has_go_nowhere(void **state)
 {
     static const weir_protocol *const one_sided[] = {&for_clients};
@@ -167,13 +210,10 @@ static void protocols_that_no_plugin_has_go_nowhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(requests_go_to_their_target),
-        TEST(requests_that_go_nowhere),
-        TEST(tunnels_go_to_their_end),
-        TEST(tunnels_to_some_ports_only),
-        TEST(a_fixed_upstream_takes_everything),
-        TEST(an_upstream_has_its_protocol),
-        TEST(protocols_that_no_plugin_has_go_nowhere),
+        TEST(requests_go_to_their_target),       TEST(requests_that_go_nowhere),
+        TEST(tunnels_go_to_their_end),           TEST(tunnels_to_some_ports_only),
+        TEST(a_fixed_upstream_takes_everything), TEST(an_upstream_has_its_protocol),
+        TEST(over_tls_the_server_chooses),       TEST(protocols_that_no_plugin_has_go_nowhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,7 +292,8 @@ typedef struct weir_filter_host {
     weir_result (*respond)(weir_exchange *exchange, const weir_reply *reply);
     weir_result (*abort)(weir_exchange *exchange);
     /* Another target, in request, route, upstream and upstream_error: the name of an upstream, or
-     * "HOST:PORT" of a server, which is checked like any client's. WEIR_NOT_FOUND. */
+     * "HOST:PORT" of a server, which is checked like any client's, and reached over TLS if the
+     * request's scheme is https. WEIR_NOT_FOUND. */
     weir_result (*retarget)(weir_exchange *exchange, weir_string target);
     /* --- bytes. Slices without an owner are copied. WEIR_END ends the direction. WEIR_TOO_MUCH:
      * beyond the credit; nothing was taken, which counts as a fault. */
