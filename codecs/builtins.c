@@ -8,9 +8,9 @@
 #include "core/plugins/registry.h"
 
 const builtin_protocol builtin_protocols[] = {
-#ifndef WEIR_BARE /* a program that has it as a plugin */
-    h1_protocol,
+#ifndef WEIR_BARE /* a program whose clients speak only what plugins know */
+    h1_protocol, h2_protocol,
 #endif
-    h2_protocol, raw_protocol, NULL};
+    raw_protocol, NULL};
 
 const struct tls_operations *const builtin_tls = &tls_operations;
