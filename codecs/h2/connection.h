@@ -17,7 +17,11 @@
 enum h2_clock {
     H2_CLOCK_OFF, /* exchanges run, and have limits of their own */
     H2_CLOCK_HEAD,
-    H2_CLOCK_IDLE
+    H2_CLOCK_IDLE,
+    H2_CLOCK_STALL,   /* exchanges are over, but not all of their bytes have left */
+    H2_CLOCK_RECENT,  /* server's side: idle, and lately heard of */
+    H2_CLOCK_SILENCE, /* server's side: exchanges run, and something ought to be heard */
+    H2_CLOCK_ASKED    /* server's side: PING has to be answered */
 };
 
 struct h2_stream {
@@ -34,6 +38,9 @@ struct h2_stream {
     weir_field *trailers; /* to be sent behind the last byte; in their buffer */
     weir_buffer *trailers_owner;
     uint32_t trailer_count;
+    nghttp2_nv *held; /* server's side: a head that waits, in its buffer; NULL: none */
+    weir_buffer *held_owner;
+    uint32_t held_count;
     uint32_t interims;
     size_t interim_bytes;
     bool closed;                 /* nothing is sent or received any more */
@@ -66,6 +73,10 @@ struct h2 {
     bool ended;                 /* the peer's direction is over */
     bool over;                  /* closed: nothing is begun, nobody is told */
     bool settled;               /* the peer's SETTINGS have come */
+    bool doubtful;              /* server's side: silent for so long that it is asked first */
+    bool asked;                 /* likewise: by PING; what is to be begun waits for the answer */
+    bool vouched;               /* likewise: PING was answered in this silence */
+    bool heard, left;           /* something came; bytes left: since the clock was set */
     bool going_away, gone_away; /* GOAWAY was announced; was sent with the last stream */
     bool peer_goes_away;
     weir_result why; /* what it is closed for */
@@ -138,6 +149,8 @@ int h2_on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void 
 
 weir_result h2_send_response(weir_channel *channel, const weir_head *head, uint32_t flags);
 weir_result h2_send_request(weir_channel *channel, const weir_head *head, uint32_t flags);
+/* Heads that waited, for SETTINGS or for the answer to PING. */
+void h2_send_held(weir_connection *connection);
 weir_result h2_send_interim(weir_channel *channel, const weir_head *head);
 void h2_send_data(weir_channel *channel, const weir_slice *slices, uint32_t count, uint32_t flags);
 void h2_send_trailers(weir_channel *channel, const weir_field *fields, uint32_t count);

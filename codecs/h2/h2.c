@@ -5,6 +5,13 @@
 
 #include "codecs/h2/connection.h"
 
+/* A server that was silent for so long is asked whether it is there: before it gets another
+ * exchange, or within those that run; and has so long to answer. Whoever takes nothing of complete
+ * answers for so long as a client may pause in a request gets no more of them. */
+enum { RECENT_MS = 5000, SILENCE_MS = 15000, ANSWER_MS = 5000, STALL_MS = 30000 };
+/* Servers of gRPC take it ill when they are asked more often in the same silence. */
+enum { LONG_SILENCE_MS = 310000 };
+
 const weir_host *h2_host;
 const weir_protocol_host *h2_api;
 
@@ -20,6 +27,14 @@ static int32_t h2_sniff(const uint8_t *bytes, size_t count, uint32_t end)
 
 /* --- the end of a connection */
 
+/* What a server never got may be sent to another. */
+static void fail_unsent(struct h2 *h2, weir_result why)
+{
+    for (struct h2_stream *stream = h2->streams; stream; stream = stream->next)
+        if (stream->channel && !stream->sent_head)
+            h2_api->fail(stream->channel, why, 1);
+}
+
 /* Its channels fail with `why`, and are not known here any more. */
 static void shut(weir_connection *connection, uint32_t how, weir_result why)
 {
@@ -27,6 +42,8 @@ static void shut(weir_connection *connection, uint32_t how, weir_result why)
     if (h2->over)
         return;
     h2->over = true;
+    if (!h2_is_client(connection))
+        fail_unsent(h2, why);
     for (struct h2_stream *stream = h2->streams; stream; stream = stream->next)
         stream->channel = NULL;
     h2->channel_count = 0;
@@ -41,25 +58,59 @@ static bool is_done(const struct h2 *h2)
 
 /* --- time limits */
 
-static enum h2_clock clock_of(const struct h2 *h2)
+static enum h2_clock clock_of(const weir_connection *connection)
 {
+    const struct h2 *h2 = h2_of(connection);
+    bool client = h2_is_client(connection);
+    if (h2->asked)
+        return H2_CLOCK_ASKED;
     if (h2->block_stream || !h2->settled)
         return H2_CLOCK_HEAD;
-    return h2->channel_count ? H2_CLOCK_OFF : H2_CLOCK_IDLE;
+    if (h2->channel_count)
+        return client ? H2_CLOCK_OFF : H2_CLOCK_SILENCE;
+    if (h2->stream_count)
+        return H2_CLOCK_STALL;
+    uint32_t idle_ms = connection->limits->idle_ms;
+    bool recent = !client && !h2->doubtful && (!idle_ms || idle_ms > RECENT_MS);
+    return recent ? H2_CLOCK_RECENT : H2_CLOCK_IDLE;
+}
+
+static uint32_t limit_of(const weir_connection *connection, enum h2_clock clock)
+{
+    const weir_limits *limits = connection->limits;
+    switch (clock) {
+    case H2_CLOCK_HEAD:
+        return limits->head_ms;
+    case H2_CLOCK_IDLE:
+        return limits->idle_ms > RECENT_MS && h2_of(connection)->doubtful
+                   ? limits->idle_ms - RECENT_MS
+                   : limits->idle_ms;
+    case H2_CLOCK_RECENT:
+        return RECENT_MS;
+    case H2_CLOCK_STALL:
+        return STALL_MS;
+    case H2_CLOCK_SILENCE:
+        return h2_of(connection)->vouched ? LONG_SILENCE_MS : SILENCE_MS;
+    case H2_CLOCK_ASKED:
+        return ANSWER_MS;
+    default:
+        return 0;
+    }
+}
+
+static void start_clock(weir_connection *connection, enum h2_clock clock)
+{
+    struct h2 *h2 = h2_of(connection);
+    h2->clock = clock;
+    h2->heard = h2->left = false;
+    h2_api->deadline(connection, limit_of(connection, clock));
 }
 
 static void set_clock(weir_connection *connection)
 {
-    struct h2 *h2 = h2_of(connection);
-    enum h2_clock clock = clock_of(h2);
-    if (clock == h2->clock)
-        return;
-    h2->clock = clock;
-    uint32_t milliseconds = 0;
-    if (clock != H2_CLOCK_OFF)
-        milliseconds =
-            clock == H2_CLOCK_HEAD ? connection->limits->head_ms : connection->limits->idle_ms;
-    h2_api->deadline(connection, milliseconds);
+    enum h2_clock clock = clock_of(connection);
+    if (clock != h2_of(connection)->clock)
+        start_clock(connection, clock);
 }
 
 /* Who has ended its direction opens no window any more. */
@@ -107,10 +158,14 @@ static void h2_open(weir_connection *connection)
 }
 
 /* nghttp2 cannot go on: it has said why, or had no chance to. */
-static void on_broken(weir_connection *connection)
+static void on_broken(weir_connection *connection, nghttp2_ssize error)
 {
-    h2_of(connection)->why = WEIR_MALFORMED;
-    shut(connection, WEIR_CLOSE_LINGER, WEIR_MALFORMED);
+    bool client = h2_is_client(connection);
+    if (error == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS)
+        h2_guard_tell(H2_CONTINUATIONS);
+    else
+        h2_guard_tell(error == NGHTTP2_ERR_FLOODED ? H2_FLOOD : H2_ERROR);
+    shut(connection, WEIR_CLOSE_LINGER, client ? WEIR_MALFORMED : WEIR_SERVER_PROTOCOL_ERROR);
 }
 
 static void h2_data(weir_connection *connection, uint64_t stream, const weir_slice *slice)
@@ -120,12 +175,13 @@ static void h2_data(weir_connection *connection, uint64_t stream, const weir_sli
     WEIR_TRACE(h2_host);
     if (h2->over)
         return;
+    h2->heard = true;
     h2->receiving = slice->owner;
     nghttp2_ssize rc = nghttp2_session_mem_recv2(h2->session, slice->bytes, slice->length);
     h2->receiving = NULL;
     h2_api->carrier_grant(connection, 0, slice->length);
     if (rc < 0)
-        on_broken(connection);
+        on_broken(connection, rc);
     else
         h2_settle(connection);
 }
@@ -171,7 +227,7 @@ static void h2_produce(weir_connection *connection, uint64_t stream, size_t room
     h2_api->write(connection, 0, output_slices(&h2->output), h2->output.count, 0);
     output_clear(h2_host, &h2->output);
     if (rc < 0)
-        on_broken(connection);
+        on_broken(connection, rc);
     else
         h2_settle(connection);
 }
@@ -187,15 +243,81 @@ static void h2_wake(weir_connection *connection)
     (void)connection;
 }
 
+/* --- time is up */
+
+static void ask(weir_connection *connection)
+{
+    struct h2 *h2 = h2_of(connection);
+    h2->asked = true;
+    nghttp2_submit_ping(h2->session, NGHTTP2_FLAG_NONE, NULL);
+}
+
+static void on_slow_head(weir_connection *connection)
+{
+    struct h2 *h2 = h2_of(connection);
+    h2->why = h2_is_client(connection) ? WEIR_HEAD_TIMEOUT : WEIR_RESPONSE_TIMEOUT;
+    h2_guard_tell(H2_SLOW_HEAD);
+    nghttp2_session_terminate_session(h2->session, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+static void on_stall(weir_connection *connection)
+{
+    struct h2 *h2 = h2_of(connection);
+    if (h2->left) {
+        start_clock(connection, H2_CLOCK_STALL);
+        return;
+    }
+    h2_guard_tell(H2_STALL);
+    shut(connection, WEIR_CLOSE_RESET, WEIR_IDLE_TIMEOUT);
+}
+
+static void on_silence(weir_connection *connection)
+{
+    struct h2 *h2 = h2_of(connection);
+    if (!h2->heard) {
+        ask(connection);
+        return;
+    }
+    h2->vouched = false;
+    start_clock(connection, H2_CLOCK_SILENCE);
+}
+
+/* Whatever it says, it is there; only what is to be begun waits for the answer itself. */
+static void on_no_answer(weir_connection *connection)
+{
+    if (h2_of(connection)->heard)
+        start_clock(connection, H2_CLOCK_ASKED);
+    else
+        shut(connection, WEIR_CLOSE_RESET, WEIR_RESET);
+}
+
 static void h2_timeout(weir_connection *connection)
 {
     struct h2 *h2 = h2_of(connection);
-    bool head = h2->clock == H2_CLOCK_HEAD;
-    if (h2->over || h2->clock == H2_CLOCK_OFF)
+    if (h2->over)
         return;
-    h2->why = head ? WEIR_HEAD_TIMEOUT : WEIR_OK;
-    nghttp2_session_terminate_session(h2->session,
-                                      head ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_NO_ERROR);
+    switch (h2->clock) {
+    case H2_CLOCK_HEAD:
+        on_slow_head(connection);
+        break;
+    case H2_CLOCK_IDLE:
+        nghttp2_session_terminate_session(h2->session, NGHTTP2_NO_ERROR);
+        break;
+    case H2_CLOCK_RECENT:
+        h2->doubtful = true;
+        break;
+    case H2_CLOCK_STALL:
+        on_stall(connection);
+        break;
+    case H2_CLOCK_SILENCE:
+        on_silence(connection);
+        break;
+    case H2_CLOCK_ASKED:
+        on_no_answer(connection);
+        break;
+    case H2_CLOCK_OFF:
+        break;
+    }
     h2_settle(connection);
 }
 
@@ -232,15 +354,22 @@ static void h2_close(weir_connection *connection)
 
 /* --- the server's side */
 
+/* While it is not certain that the server is there it gets no byte of a body: then the exchange can
+ * still be given to another. */
 static size_t server_attach(weir_channel *channel)
 {
-    struct h2 *h2 = h2_of(channel->connection);
+    weir_connection *connection = channel->connection;
+    struct h2 *h2 = h2_of(connection);
     struct h2_stream *stream = h2_stream_new(h2, 0);
     h2_stream_attach(stream, channel);
     uint32_t window =
         nghttp2_session_get_remote_settings(h2->session, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
-    stream->credit = window < WEIR_CREDIT ? window : WEIR_CREDIT;
-    set_clock(channel->connection);
+    if (h2->doubtful && !h2->asked)
+        ask(connection);
+    if (!h2->asked)
+        stream->credit = window < WEIR_CREDIT ? window : WEIR_CREDIT;
+    h2_api->want_produce(connection, 0);
+    set_clock(connection);
     return stream->credit;
 }
 
@@ -252,6 +381,8 @@ static uint32_t server_spare(const weir_connection *connection)
     if (h2->over || h2->peer_goes_away || h2->going_away ||
         !nghttp2_session_check_request_allowed(h2->session))
         return 0;
+    if (!h2->settled)
+        return WEIR_SPARE_LATER;
     return most > h2->stream_count ? most - h2->stream_count : 0;
 }
 

@@ -333,18 +333,37 @@ static void on_window(struct h2 *h2, int32_t id)
         h2_stream_offer(stream);
 }
 
-static void on_settings(struct h2 *h2, const nghttp2_frame *frame)
+static void on_settings(weir_connection *connection, const nghttp2_frame *frame)
 {
+    struct h2 *h2 = h2_of(connection);
     if (frame->hd.flags & NGHTTP2_FLAG_ACK)
         return;
     h2->settled = true;
     h2_offer_all(h2);
+    if (h2_is_client(connection))
+        return;
+    h2_send_held(connection);
+    h2_api->spare_changed(connection);
+}
+
+/* The server is there. */
+static void on_answer(weir_connection *connection)
+{
+    struct h2 *h2 = h2_of(connection);
+    h2->asked = h2->doubtful = false;
+    h2->vouched = true;
+    h2_send_held(connection);
 }
 
 /* The answer to the PING behind the first GOAWAY: what the peer had begun by then is here. */
-static void on_ping(struct h2 *h2, const nghttp2_frame *frame)
+static void on_ping(weir_connection *connection, const nghttp2_frame *frame)
 {
-    if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) || !h2->going_away || h2->gone_away)
+    struct h2 *h2 = h2_of(connection);
+    if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
+        return;
+    if (!h2_is_client(connection))
+        on_answer(connection);
+    if (!h2->going_away || h2->gone_away)
         return;
     h2->gone_away = true;
     nghttp2_submit_goaway(h2->session, NGHTTP2_FLAG_NONE,
@@ -392,13 +411,13 @@ int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user
         on_reset(user, find(session, frame->hd.stream_id));
         break;
     case NGHTTP2_SETTINGS:
-        on_settings(h2, frame);
+        on_settings(user, frame);
         break;
     case NGHTTP2_WINDOW_UPDATE:
         on_window(h2, frame->hd.stream_id);
         break;
     case NGHTTP2_PING:
-        on_ping(h2, frame);
+        on_ping(user, frame);
         break;
     case NGHTTP2_GOAWAY:
         h2->peer_goes_away = true;
@@ -408,7 +427,7 @@ int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user
 }
 
 /* A malformed request has an exchange, so that it is logged; nghttp2 has reset its stream already,
- * so that the answer goes nowhere. */
+ * so that there is no answer. */
 int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user)
 {
     weir_connection *connection = user;
@@ -422,7 +441,7 @@ int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, in
         struct h2_stream *stream = begin_malformed(connection, frame->hd.stream_id, WEIR_MALFORMED);
         nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, NULL);
         stream->closed = true;
-        h2_stream_dropping(stream);
+        h2_api->fail(stream->channel, WEIR_MALFORMED, 0);
     }
     return 0;
 }

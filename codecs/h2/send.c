@@ -186,17 +186,32 @@ static void on_reset_sent(weir_connection *connection, const nghttp2_frame *fram
         h2_guard_count(connection, H2_RESETS);
 }
 
+/* nghttp2 has had enough of the peer. */
+static void on_goaway_sent(weir_connection *connection, uint32_t code)
+{
+    struct h2 *h2 = h2_of(connection);
+    if (code == NGHTTP2_NO_ERROR || h2->why != WEIR_OK)
+        return;
+    h2->why = h2_is_client(connection) ? WEIR_MALFORMED : WEIR_SERVER_PROTOCOL_ERROR;
+    h2_guard_tell(H2_ERROR);
+}
+
 int h2_on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     bool body = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     if (frame->hd.type == NGHTTP2_RST_STREAM)
         on_reset_sent(user, frame);
+    if (frame->hd.type == NGHTTP2_GOAWAY)
+        on_goaway_sent(user, frame->goaway.error_code);
     if (!body)
         return 0;
     struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (!stream)
         return 0;
+    bool begins = !stream->sent_head && !h2_is_client(user);
     stream->sent_head = true;
+    if (begins)
+        h2_stream_offer(stream);
     if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
         stream->sent_end = true;
         refuse_rest(stream);
@@ -243,28 +258,106 @@ weir_result h2_send_response(weir_channel *channel, const weir_head *head, uint3
     return WEIR_OK;
 }
 
+static bool submit_request(struct h2_stream *stream, const nghttp2_nv *fields, size_t count,
+                           bool end)
+{
+    nghttp2_data_provider2 body = {.source.ptr = stream, .read_callback = read_body};
+    int32_t id = nghttp2_submit_request2(stream->h2->session, NULL, fields, count,
+                                         end ? NULL : &body, stream);
+    if (id > 0)
+        stream->id = id;
+    return id > 0;
+}
+
+static size_t size_of(const struct fields *fields)
+{
+    size_t size = fields->count * sizeof *fields->at;
+    for (size_t i = 0; i < fields->count; i++)
+        size += fields->at[i].namelen + fields->at[i].valuelen;
+    return size;
+}
+
+static uint8_t *copy(uint8_t **to, const uint8_t *from, size_t length)
+{
+    uint8_t *start = *to;
+    if (length)
+        memcpy(start, from, length);
+    *to += length;
+    return start;
+}
+
+static void hold(struct h2_stream *stream, const struct fields *fields)
+{
+    uint8_t *bytes;
+    stream->held_owner = h2_host->buffer_new(size_of(fields), &bytes);
+    stream->held = (nghttp2_nv *)(void *)bytes;
+    stream->held_count = (uint32_t)fields->count;
+    uint8_t *text = bytes + fields->count * sizeof *fields->at;
+    for (size_t i = 0; i < fields->count; i++) {
+        nghttp2_nv *to = &stream->held[i];
+        *to = fields->at[i];
+        to->name = copy(&text, to->name, to->namelen);
+        to->value = copy(&text, to->value, to->valuelen);
+    }
+}
+
+/* RFC 8441 3: only to a server that has said that it knows how. */
+static bool server_knows_extended(const struct h2 *h2)
+{
+    return nghttp2_session_get_remote_settings(h2->session,
+                                               NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1;
+}
+
+static bool must_wait(const struct h2_stream *stream)
+{
+    return stream->h2->asked || (stream->extended && !stream->h2->settled);
+}
+
+static void send_one_held(weir_connection *connection, struct h2_stream *stream)
+{
+    bool known = !stream->extended || server_knows_extended(stream->h2);
+    bool sent =
+        known && submit_request(stream, stream->held, stream->held_count,
+                                stream->end_wanted && !stream->queue.bytes && !stream->trailers);
+    h2_host->buffer_release(stream->held_owner);
+    stream->held_owner = NULL;
+    stream->held = NULL;
+    if (!sent)
+        h2_api->fail(stream->channel, known ? WEIR_REFUSED : WEIR_NOT_IMPLEMENTED, known);
+    h2_api->want_produce(connection, 0);
+}
+
+void h2_send_held(weir_connection *connection)
+{
+    for (struct h2_stream *stream = h2_of(connection)->streams; stream; stream = stream->next)
+        if (stream->held && stream->channel && !must_wait(stream))
+            send_one_held(connection, stream);
+}
+
 weir_result h2_send_request(weir_channel *channel, const weir_head *head, uint32_t flags)
 {
     struct h2_stream *stream = h2_stream_of(channel);
     struct h2 *h2 = stream->h2;
-    nghttp2_data_provider2 body = {.source.ptr = stream, .read_callback = read_body};
     WEIR_TRACE(h2_host);
-    bool end = (flags & WEIR_END) && !head->protocol.length;
+    stream->extended = head->protocol.length != 0;
+    bool waits = must_wait(stream), sent = true;
     if (h2->over || h2->peer_goes_away || stream->closed)
         return WEIR_REFUSED;
-    struct fields fields = request_fields(head);
-    int32_t id = nghttp2_submit_request2(h2->session, NULL, fields.at, fields.count,
-                                         end ? NULL : &body, stream);
-    h2_host->buffer_release(fields.owner);
-    if (id < 0)
-        return WEIR_REFUSED;
-    stream->id = id;
-    stream->end_wanted = end;
+    if (stream->extended && !waits && !server_knows_extended(h2)) {
+        h2_api->fail(channel, WEIR_NOT_IMPLEMENTED, 0);
+        return WEIR_OK;
+    }
+    stream->end_wanted = (flags & WEIR_END) && !stream->extended;
     stream->send_left = head->content_length;
     stream->asks_head = string_is(head->method, WEIR_STRING("HEAD"));
-    stream->extended = head->protocol.length != 0;
+    struct fields fields = request_fields(head);
+    if (waits)
+        hold(stream, &fields);
+    else
+        sent = submit_request(stream, fields.at, fields.count, stream->end_wanted);
+    h2_host->buffer_release(fields.owner);
     want_produce(channel);
-    return WEIR_OK;
+    return sent ? WEIR_OK : WEIR_REFUSED;
 }
 
 weir_result h2_send_interim(weir_channel *channel, const weir_head *head)

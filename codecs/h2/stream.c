@@ -45,6 +45,9 @@ void h2_stream_drop_output(struct h2_stream *stream)
     stream->trailers_owner = NULL;
     stream->trailers = NULL;
     stream->trailer_count = 0;
+    h2_host->buffer_release(stream->held_owner);
+    stream->held_owner = NULL;
+    stream->held = NULL;
 }
 
 void h2_stream_free(struct h2_stream *stream)
@@ -111,6 +114,7 @@ void h2_offer_all(struct h2 *h2)
 
 void h2_passed_left(struct h2 *h2)
 {
+    h2->left = true;
     while (h2->passed) {
         struct h2_stream *stream = h2->passed;
         h2->passed = stream->next_passed;

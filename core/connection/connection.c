@@ -291,6 +291,13 @@ static void host_authenticate(weir_connection *public, const weir_credentials *c
     connection_hooks.on_exchange(of(public), &head);
 }
 
+static void host_spare_changed(weir_connection *public)
+{
+    struct connection *connection = of(public);
+    if (!connection->closing && connection->on_spare)
+        connection->on_spare(connection);
+}
+
 const weir_protocol_host connection_protocol_host = {
     .size = sizeof connection_protocol_host,
     .want_produce = host_want_produce,
@@ -310,4 +317,5 @@ const weir_protocol_host connection_protocol_host = {
     .fail = host_fail,
     .authenticates = host_authenticates,
     .authenticate = host_authenticate,
+    .spare_changed = host_spare_changed,
 };

@@ -41,11 +41,13 @@ struct connection {
     bool closing;
     uint8_t admission; /* the keeper's */
     bool idle;         /* likewise */
+    bool settling;     /* likewise */
     /* Whoever keeps the connection: of a server's the pool, of a client's the edge. Told once when
      * it begins to close, and once when its memory goes; either may be NULL. */
     void (*on_closing)(struct connection *connection);
     void (*on_gone)(struct connection *connection);
-    struct link kept; /* the keeper's list */
+    void (*on_spare)(struct connection *connection); /* spare_changed(); NULL: nobody is told */
+    struct link kept;                                /* the keeper's list */
     void *keeper;
 };
 

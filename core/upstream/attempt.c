@@ -94,7 +94,7 @@ static bool waits(struct attempt *attempt, const struct target *target)
         place->owner = attempt->owner;
         pool_line_join(pool, target, place);
     }
-    return !pool_line_is_first(place);
+    return !pool_line_may_dial(place);
 }
 
 /* The protocols that may be spoken, by their names for ALPN. */

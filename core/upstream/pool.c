@@ -21,6 +21,7 @@ struct origin {
     struct link busy;     /* that serve somebody and, as far as is known, can take on more */
     struct link line;     /* of places */
     uint32_t connections; /* all: the origin goes with the last one, and the last place */
+    uint32_t settling;    /* of them: it is not known yet how many each takes */
     bool may_share;       /* at least one of the protocols does */
     uint16_t port;
     size_t host_length;
@@ -142,19 +143,51 @@ static void unlist(struct connection *connection)
     connection->idle = false;
 }
 
+static bool serves(const struct connection *connection)
+{
+    return !link_alone(&connection->channels);
+}
+
+static bool takes_more(const struct connection *connection)
+{
+    uint32_t spare = connection_spare(connection);
+    return spare && (spare != WEIR_SPARE_LATER || !serves(connection));
+}
+
+static void tell(const struct pool_place *place)
+{
+    turn_mark(place->turn, TURN_EXCHANGES, place->owner);
+}
+
+static void tell_line(const struct origin *origin)
+{
+    for (struct link *at = origin->line.next; at != &origin->line; at = at->next)
+        tell(CONTAINER(at, struct pool_place, link));
+}
+
+/* Those in line wait for what a server is about to say. */
+static void note_settling(struct connection *connection)
+{
+    struct origin *origin = connection->keeper;
+    bool settling = serves(connection) && connection_spare(connection) == WEIR_SPARE_LATER;
+    if (settling == connection->settling)
+        return;
+    connection->settling = settling;
+    if (settling)
+        origin->settling++;
+    else if (!--origin->settling)
+        tell_line(origin);
+}
+
 static void on_closing(struct connection *connection)
 {
     struct origin *origin = connection->keeper;
     unlist(connection);
+    note_settling(connection);
     origin->pool->connections--;
     connection->keeper = NULL;
     origin->connections--;
     free_unneeded(origin);
-}
-
-static bool serves(const struct connection *connection)
-{
-    return !link_alone(&connection->channels);
 }
 
 static struct connection *first_of(struct link *list)
@@ -172,7 +205,7 @@ static struct connection *first_with_spare(struct link *list)
 {
     struct connection *connection;
     while ((connection = first_of(list)) && shares(connection->protocol) &&
-           !connection_spare(connection)) {
+           !takes_more(connection)) {
         bool last = ((struct origin *)connection->keeper)->connections == 1;
         if (!serves(connection))
             connection_close(connection, CARRIER_CLOSE_NOW, WEIR_OK);
@@ -197,8 +230,7 @@ struct connection *pool_take(struct pool *pool, const struct target *target)
 /* Whether it can take on one more, and is found from now on. */
 static bool list_busy(struct connection *connection)
 {
-    if (!shares(connection->protocol) || !connection_spare(connection) ||
-        !link_alone(&connection->kept))
+    if (!shares(connection->protocol) || !takes_more(connection) || !link_alone(&connection->kept))
         return false;
     link_insert(((struct origin *)connection->keeper)->busy.next, &connection->kept);
     return true;
@@ -246,6 +278,14 @@ static uint32_t idle_most(const struct pool *pool, const struct worker *worker)
     return share + (clients > busy ? (uint32_t)clients - busy : 0);
 }
 
+static void on_spare(struct connection *connection)
+{
+    struct origin *origin = connection->keeper;
+    note_settling(connection);
+    if (serves(connection) && list_busy(connection))
+        tell_line(origin);
+}
+
 void pool_adopt(struct pool *pool, const struct target *target, struct connection *connection)
 {
     struct origin *origin = origin_at(pool, target);
@@ -253,16 +293,12 @@ void pool_adopt(struct pool *pool, const struct target *target, struct connectio
     pool->connections++;
     connection->keeper = origin;
     connection->on_closing = on_closing;
+    connection->on_spare = on_spare;
     if (target->protocols[1])
         habit_note(&pool->habits, origin->hash, connection->protocol,
                    loop_now_ms(connection->worker->loop));
     if (pool->idle_count > idle_most(pool, connection->worker))
         make_room(pool);
-}
-
-static void tell(const struct pool_place *place)
-{
-    turn_mark(place->turn, TURN_EXCHANGES, place->owner);
 }
 
 /* Who waits behind the one that dials may have it. */
@@ -275,6 +311,7 @@ static void tell_second(const struct origin *origin)
 
 void pool_offer(struct connection *connection)
 {
+    note_settling(connection);
     if (list_busy(connection))
         tell_second(connection->keeper);
 }
@@ -289,6 +326,7 @@ void pool_put(struct pool *pool, struct connection *connection)
         return;
     }
     unlist(connection);
+    note_settling(connection);
     uint32_t most = idle_most(pool, connection->worker);
     if (connection->worker->draining || !most || !connection_spare(connection)) {
         connection_close(connection, CARRIER_CLOSE_NOW, WEIR_OK);
@@ -330,9 +368,14 @@ void pool_line_join(struct pool *pool, const struct target *target, struct pool_
     link_insert(&place->origin->line, &place->link);
 }
 
-bool pool_line_is_first(const struct pool_place *place)
+static bool is_first(const struct pool_place *place)
 {
     return place->origin && place->origin->line.next == &place->link;
+}
+
+bool pool_line_may_dial(const struct pool_place *place)
+{
+    return is_first(place) && !place->origin->settling;
 }
 
 struct pool_place *pool_line_next(const struct pool_place *place)
@@ -347,7 +390,7 @@ void pool_line_leave(struct pool_place *place)
     struct origin *origin = place->origin;
     if (!origin)
         return;
-    bool first = pool_line_is_first(place);
+    bool first = is_first(place);
     link_remove(&place->link);
     place->origin = NULL;
     if (first && !link_alone(&origin->line))

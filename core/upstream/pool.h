@@ -4,7 +4,8 @@
  * closes. While it serves nothing it is idle here; the last one used is taken first, so that the
  * others can time out. One whose protocol shares (WEIR_PROTOCOL_SHARES) can also be taken while it
  * serves others, as far as that protocol's spare() says. Of those who want a connection that may
- * turn out to be shared one dials, and the others wait in the origin's line. [worker] */
+ * turn out to be shared one dials, and the others wait in the origin's line; also while a server is
+ * yet to say how many its connection takes (WEIR_SPARE_LATER). [worker] */
 #ifndef CORE_UPSTREAM_POOL_H
 #define CORE_UPSTREAM_POOL_H
 
@@ -49,9 +50,10 @@ void pool_close_idle(struct pool *pool);
 /* Whether a new connection to that target is, or may turn out to be, one that is shared: then who
  * wants one waits in line. */
 bool pool_may_share(const struct pool *pool, const struct target *target, uint64_t now_ms);
-/* Joins the line at its end. The first in line dials. */
+/* Joins the line at its end. */
 void pool_line_join(struct pool *pool, const struct target *target, struct pool_place *place);
-bool pool_line_is_first(const struct pool_place *place);
+/* The first in line dials, unless a connection is there that may soon be shared. */
+bool pool_line_may_dial(const struct pool_place *place);
 /* The next in line, or NULL. */
 struct pool_place *pool_line_next(const struct pool_place *place);
 /* Leaves the line, if it is in one; when it was the first the next one is marked. */

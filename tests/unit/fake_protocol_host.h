@@ -66,6 +66,8 @@ static struct fake {
     bool authenticates; /* a filter judges credentials */
     bool judging;       /* authenticate() was called and is not answered */
     struct fake_bytes scheme, name, secret;
+    uint32_t spare_changes;
+    struct fake_bytes logged; /* the last line */
 } fake;
 
 static inline void fake_append(struct fake_bytes *to, const void *bytes, size_t count)
@@ -274,6 +276,12 @@ static inline void fake_authenticate(weir_connection *public, const weir_credent
     fake_take_text(&fake.secret, credentials->secret);
 }
 
+static inline void fake_spare_changed(weir_connection *public)
+{
+    fake_is_ours(public);
+    fake.spare_changes++;
+}
+
 static inline const void *fake_query(const weir_host *host, const char *name)
 {
     static const weir_protocol_host table = {
@@ -295,6 +303,7 @@ static inline const void *fake_query(const weir_host *host, const char *name)
         .fail = fake_fail,
         .authenticates = fake_authenticates,
         .authenticate = fake_authenticate,
+        .spare_changed = fake_spare_changed,
     };
     return !strcmp(name, "weir.protocol/0") ? &table : NULL;
 }
@@ -327,7 +336,8 @@ static inline void fake_buffer_release(weir_buffer *buffer)
 
 static inline void fake_log(const weir_host *host, uint32_t level, weir_string line)
 {
-    (void)host, (void)level, (void)line;
+    (void)host, (void)level;
+    fake_take_text(&fake.logged, line);
 }
 
 static inline const weir_host *fake_host(void)
@@ -603,6 +613,7 @@ static inline void fake_gone(void)
     free(fake.scheme.bytes);
     free(fake.name.bytes);
     free(fake.secret.bytes);
+    free(fake.logged.bytes);
     free(fake.public.state);
     arena_deinit(&fake.arena);
     arena_pool_deinit();

@@ -205,6 +205,14 @@ static void no_body_where_there_must_be_none(void **state)
 
 /* --- requests that are none */
 
+static void answer_with_400(void)
+{
+    weir_head head = answer(400, 3);
+    fake_send_head(current(), &head, 0);
+    assert_int_equal(fake_send(current(), "no\n", 3, WEIR_END), 3);
+}
+
+/* Whoever logs what the client got knows whether it got an answer. */
 static void malformed(void **state)
 {
     static const char *const cases[][14] = {
@@ -232,14 +240,16 @@ static void malformed(void **state)
         assert_int_equal(fake.begun, i + 1);
         assert_int_equal(current()->head->view.kind, WEIR_MALFORMED_REQUEST);
         assert_int_equal(current()->head->view.error, WEIR_MALFORMED);
-        weir_head head = answer(400, 3);
-        fake_send_head(current(), &head, 0);
-        assert_int_equal(fake_send(current(), "no\n", 3, WEIR_END), 3);
+        bool answered = current()->failed == WEIR_OK;
+        if (answered)
+            answer_with_400();
+        else
+            assert_int_equal(current()->failed, WEIR_MALFORMED);
         fake_let_go(current());
         talk();
         assert_true(peer.streams[id].closed);
-        assert_true(peer.streams[id].code == NGHTTP2_PROTOCOL_ERROR ||
-                    has_field(&peer.streams[id].fields, ":status: 400\n"));
+        assert_int_equal(peer.streams[id].code == NGHTTP2_PROTOCOL_ERROR, !answered);
+        assert_int_equal(has_field(&peer.streams[id].fields, ":status: 400\n"), answered);
         assert_false(fake.closing);
     }
 }
@@ -513,6 +523,7 @@ static void a_connection_error(void **state)
     assert_int_equal(peer.goaway_code, NGHTTP2_PROTOCOL_ERROR);
     assert_true(fake.closing);
     assert_true(current()->failed < 0 && !current()->open);
+    assert_non_null(strstr(fake.logged.bytes, "broke the protocol"));
 }
 
 static void the_end_of_the_carrier(void **state)
@@ -651,6 +662,36 @@ static void a_head_that_does_not_end(void **state)
     peer_hears();
     assert_int_equal(peer.goaway_code, NGHTTP2_ENHANCE_YOUR_CALM);
     assert_true(fake.closing);
+    assert_int_equal(fake.close_why, WEIR_HEAD_TIMEOUT);
+    assert_non_null(strstr(fake.logged.bytes, "timeouts.head"));
+}
+
+/* What is left of a complete answer, when the client takes nothing of it any more. */
+static void an_answer_that_is_not_taken(void **state)
+{
+    nghttp2_settings_entry window = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 10};
+    nghttp2_submit_settings(peer.session, NGHTTP2_FLAG_NONE, &window, 1);
+    peer.greedy = false;
+    int32_t id = peer_get("/");
+    talk();
+    weir_head head = answer(200, -1);
+    fake_send_head(current(), &head, 0);
+    window.value = 2;
+    fake_send(current(), "0123456789", 10, WEIR_END);
+    nghttp2_submit_settings(peer.session, NGHTTP2_FLAG_NONE, &window, 1);
+    peer_speaks(); /* 8 bytes must wait */
+    fake_let_go(current());
+    talk();
+    assert_int_equal(peer.streams[id].body.length, 2);
+    assert_int_equal(fake.deadline_ms, 30000);
+    nghttp2_session_consume_stream(peer.session, id, 2);
+    nghttp2_submit_window_update(peer.session, NGHTTP2_FLAG_NONE, id, 1);
+    talk();
+    fake_timeout(); /* some left */
+    assert_false(fake.closing);
+    fake_timeout();
+    assert_true(fake.closing && fake.close_how == WEIR_CLOSE_RESET);
+    assert_non_null(strstr(fake.logged.bytes, "30 seconds"));
 }
 
 static void draining_an_idle_connection(void **state)
@@ -749,6 +790,7 @@ int main(void)
         CASE(floods),
         CASE(deadlines),
         CASE(a_head_that_does_not_end),
+        CASE(an_answer_that_is_not_taken),
         CASE(draining_an_idle_connection),
         CASE(draining_while_exchanges_run),
         CASE(urgent_answers_first),

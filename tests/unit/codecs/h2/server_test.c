@@ -120,8 +120,9 @@ static void interim_answers(void **state)
 
 static void as_many_as_the_server_allows(void **state)
 {
-    assert_true(fake_spare() > 0);
+    assert_int_equal(fake_spare(), WEIR_SPARE_LATER);
     talk();
+    assert_int_equal(fake.spare_changes, 1);
     assert_int_equal(fake_spare(), 3);
     ask("GET", WEIR_END);
     ask("GET", WEIR_END);
@@ -203,9 +204,8 @@ static void the_carrier_ends(void **state)
     assert_true(channel->failed < 0);
 }
 
-static void a_websocket(void **state)
+static struct fake_channel *ask_for_websocket(void)
 {
-    talk();
     struct fake_channel *channel = fake_attach();
     static const weir_field key = {WEIR_STRING("Sec-WebSocket-Key"), WEIR_STRING("k")};
     weir_head head = {.size = sizeof head,
@@ -219,6 +219,13 @@ static void a_websocket(void **state)
                       .count = 1,
                       .content_length = -1};
     fake_send_head(channel, &head, 0);
+    return channel;
+}
+
+static void a_websocket(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask_for_websocket();
     talk();
     assert_string_equal(peer.streams[1].fields.bytes,
                         ":method: CONNECT\n:protocol: websocket\n:scheme: http\n"
@@ -230,6 +237,127 @@ static void a_websocket(void **state)
     fake_send(channel, "other", 5, WEIR_END);
     talk();
     assert_string_equal(peer.streams[1].body.bytes, "other");
+}
+
+static void a_websocket_waits_for_settings(void **state)
+{
+    struct fake_channel *channel = ask_for_websocket();
+    fake_turn();
+    size_t before = fake.output.length;
+    fake_turn();
+    assert_int_equal(fake.output.length, before);
+    talk();
+    assert_non_null(strstr(peer.streams[1].fields.bytes, ":protocol: websocket\n"));
+    respond(1, ok, NULL);
+    assert_int_equal(channel->head->view.kind, WEIR_TUNNEL);
+}
+
+static void no_websocket_for_a_server_that_knows_none(void **state)
+{
+    peer_gone();
+    peer_open(WEIR_SERVER_SIDE); /* SETTINGS say nothing */
+    nghttp2_submit_settings(peer.session, NGHTTP2_FLAG_NONE, NULL, 0);
+    struct fake_channel *early = ask_for_websocket();
+    talk();
+    struct fake_channel *late = ask_for_websocket();
+    talk();
+    assert_int_equal(early->failed, WEIR_NOT_IMPLEMENTED);
+    assert_int_equal(late->failed, WEIR_NOT_IMPLEMENTED);
+    assert_false(early->unprocessed || late->unprocessed);
+    assert_null(peer.streams[1].fields.bytes);
+    assert_false(fake.closing);
+}
+
+/* --- liveness */
+
+/* Idle for so long that it has to prove itself. */
+static void become_doubtful(void)
+{
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    respond(1, ok, NULL);
+    fake_let_go(channel);
+    talk();
+    assert_int_equal(fake.deadline_ms, 5000);
+    fake_timeout();
+    assert_int_equal(fake.deadline_ms, 65000);
+    assert_int_equal(fake_spare(), 3);
+}
+
+static void who_was_silent_is_asked_first(void **state)
+{
+    become_doubtful();
+    struct fake_channel *channel = ask("POST", 0);
+    assert_int_equal(channel->credit, 0); /* no byte of a body before the answer */
+    fake_turn();
+    peer_hears();
+    assert_null(peer.streams[3].fields.bytes);
+    talk();
+    assert_non_null(strstr(peer.streams[3].fields.bytes, ":method: POST\n"));
+    assert_true(channel->credit > 0);
+    fake_send(channel, "body", 4, WEIR_END);
+    talk();
+    assert_string_equal(peer.streams[3].body.bytes, "body");
+    respond(3, ok, NULL);
+    assert_true(channel->ended);
+}
+
+static void who_does_not_answer_processed_nothing(void **state)
+{
+    become_doubtful();
+    struct fake_channel *channel = ask("POST", 0), *next = ask("GET", WEIR_END);
+    fake_turn();
+    assert_int_equal(fake.deadline_ms, 5000);
+    fake_timeout();
+    assert_true(fake.closing && fake.close_how == WEIR_CLOSE_RESET);
+    assert_true(channel->failed < 0 && channel->unprocessed);
+    assert_true(next->failed < 0 && next->unprocessed);
+}
+
+static void one_that_is_given_up_while_it_waits(void **state)
+{
+    become_doubtful();
+    fake_reset(ask("POST", 0), WEIR_CANCELLED);
+    struct fake_channel *with_trailers = ask("POST", 0);
+    fake_send_trailers(with_trailers, &(weir_field){WEIR_STRING("X-Sum"), WEIR_STRING("1")}, 1);
+    talk();
+    assert_non_null(strstr(peer.streams[3].fields.bytes, "x-sum: 1\n"));
+    assert_int_equal(peer.resets, 0);
+}
+
+static void a_silent_server_is_asked_while_exchanges_run(void **state)
+{
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    assert_int_equal(fake.deadline_ms, 15000);
+    nghttp2_submit_ping(peer.session, NGHTTP2_FLAG_NONE, NULL);
+    talk();
+    fake_timeout(); /* it was heard of in that time */
+    assert_int_equal(fake.deadline_ms, 15000);
+    fake_timeout();
+    assert_int_equal(fake.deadline_ms, 5000);
+    talk();
+    assert_int_equal(fake.deadline_ms, 310000); /* not again and again */
+    fake_timeout();
+    assert_int_equal(fake.deadline_ms, 5000);
+    fake_turn();
+    fake_timeout();
+    assert_true(fake.closing);
+    assert_true(channel->failed < 0 && !channel->unprocessed);
+}
+
+static void a_server_that_says_nothing_at_all(void **state)
+{
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    fake_turn();
+    assert_int_equal(fake.deadline_ms, 10000);
+    fake_timeout();
+    fake_turn();
+    fake_turn();
+    assert_true(fake.closing);
+    assert_int_equal(channel->failed, WEIR_RESPONSE_TIMEOUT);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -248,6 +376,13 @@ int main(void)
         CASE(no_error_behind_a_whole_answer),
         CASE(the_carrier_ends),
         CASE(a_websocket),
+        CASE(a_websocket_waits_for_settings),
+        CASE(no_websocket_for_a_server_that_knows_none),
+        CASE(who_was_silent_is_asked_first),
+        CASE(who_does_not_answer_processed_nothing),
+        CASE(one_that_is_given_up_while_it_waits),
+        CASE(a_silent_server_is_asked_while_exchanges_run),
+        CASE(a_server_that_says_nothing_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,7 @@ void pool_line_join(struct pool *pool, const struct target *where, struct pool_p
     fail_msg("there is no line");
 }
 
-bool pool_line_is_first(const struct pool_place *place)
+bool pool_line_may_dial(const struct pool_place *place)
 {
     return false;
 }

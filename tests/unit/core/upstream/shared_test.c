@@ -25,6 +25,7 @@ enum { USERS = 40 };
 struct session {
     uint32_t most, running; /* exchanges */
     bool dead;
+    bool silent; /* how many the server takes it has not said */
 };
 
 struct user {
@@ -64,8 +65,9 @@ static struct dial *dials[USERS * 4];
 static int dial_count, started;
 static struct line *lines;
 static uint64_t now_ms;
-static uint32_t most; /* of the next connection */
-static bool agrees;   /* the next carrier: on "mux" */
+static uint32_t most;  /* of the next connection */
+static bool is_silent; /* likewise */
+static bool agrees;    /* the next carrier: on "mux" */
 static uint32_t at_address;
 
 uint64_t loop_now_ms(struct loop *loop)
@@ -214,6 +216,7 @@ static struct session *session_of(const weir_connection *connection)
 static void opens(weir_connection *connection)
 {
     session_of(connection)->most = most;
+    session_of(connection)->silent = is_silent;
 }
 
 static void closes(weir_connection *connection)
@@ -224,6 +227,7 @@ static size_t attaches(weir_channel *channel)
 {
     struct session *session = session_of(channel->connection);
     assert_true(session->running < session->most && !session->dead);
+    assert_true(!session->silent || !session->running);
     session->running++;
     return WEIR_CREDIT;
 }
@@ -244,6 +248,8 @@ static void lets_go(weir_channel *channel)
 static uint32_t spare_of(const weir_connection *connection)
 {
     const struct session *session = session_of(connection);
+    if (session->silent && session->most)
+        return WEIR_SPARE_LATER;
     return session->running < session->most ? session->most - session->running : 0;
 }
 
@@ -405,6 +411,14 @@ static void dies(struct connection *connection)
     session_of(&connection->public)->dead = true;
 }
 
+/* The server says how many it takes. */
+static void says(struct connection *connection, uint32_t count)
+{
+    session_of(&connection->public)->silent = false;
+    session_of(&connection->public)->most = count;
+    connection_protocol_host.spare_changed(&connection->public);
+}
+
 static int set_up(void **state)
 {
     memset(&worker, 0, sizeof worker);
@@ -419,7 +433,7 @@ static int set_up(void **state)
     dial_count = started = 0;
     now_ms = 1000;
     most = 100;
-    agrees = false;
+    agrees = is_silent = false;
     at_address = 1;
     for (int i = 0; i < USERS; i++) {
         mark_init(&users[i].mark, step);
@@ -747,6 +761,57 @@ static void a_misdirected_one_is_alone(void **state)
     assert_false(attempt_is_misdirected(&users[2].attempt, &users[2].channel));
 }
 
+/* --- servers that have not said how many they take */
+
+static void who_wants_more_waits_for_what_the_server_says(void **state)
+{
+    is_silent = true;
+    begin_all(5);
+    connects(newest());
+    assert_true(users[0].served && !users[1].served);
+    assert_int_equal(started, 1);
+    says(connection_of(&users[0]), 3);
+    run();
+    assert_ptr_equal(connection_of(&users[2]), connection_of(&users[0]));
+    assert_false(users[3].served);
+    assert_int_equal(started, 2); /* for those it does not take */
+    connects(newest());
+    assert_true(users[3].served && !users[4].served);
+    run_after(begin(5)); /* in line as well */
+    assert_int_equal(started, 2);
+    says(connection_of(&users[3]), 100);
+    run();
+    assert_ptr_equal(connection_of(&users[5]), connection_of(&users[3]));
+}
+
+static void one_that_never_says_dies(void **state)
+{
+    is_silent = true;
+    begin_all(2);
+    connects(newest());
+    dies(connection_of(&users[0]));
+    run();
+    assert_int_equal(started, 2);
+}
+
+static void one_that_is_not_needed_before_it_says(void **state)
+{
+    is_silent = true;
+    begin_all(3);
+    connects(newest());
+    struct connection *connection = connection_of(&users[0]);
+    end(&users[0]);
+    run();
+    assert_ptr_equal(connection_of(&users[1]), connection);
+    assert_false(users[2].served);
+    end(&users[1]);
+    end(&users[2]);
+    says(connection, 4); /* idle */
+    run_after(begin(3));
+    assert_ptr_equal(connection_of(&users[3]), connection);
+    assert_int_equal(started, 1);
+}
+
 /* --- anything, in any order */
 
 static uint64_t seed;
@@ -774,7 +839,7 @@ static void nobody_is_forgotten(void)
             continue;
         bool leads = user->attempt.dial != NULL;
         assert_true(!leads || has_dial(user));
-        bool first = pool_line_is_first(&user->attempt.place);
+        bool first = pool_line_may_dial(&user->attempt.place);
         assert_true(leads || (user->attempt.place.origin && !first));
     }
 }
@@ -785,6 +850,7 @@ static void an_event(void)
     uint32_t what = dice(12);
     most = dice(4) ? 1 + dice(6) : 1;
     agrees = dice(2);
+    is_silent = dice(3) == 0;
     at_address = 1 + dice(3);
     if (!user->active && what < 6) {
         user->forbidden = dice(4) ? 0 : 1u << (1 + dice(3));
@@ -801,6 +867,9 @@ static void an_event(void)
         user->attempt.number > 3 ? end(user) : again(user);
     } else if (user->served && user->channel.connection && what < 7) {
         session_of(&user->channel.connection->public)->most = 0;
+        says(user->channel.connection, 0);
+    } else if (user->served && user->channel.connection && dice(2)) {
+        says(user->channel.connection, 1 + dice(6));
     } else if (user->served && user->channel.connection && what < 8) {
         dies(user->channel.connection);
     } else if (dial_count) {
@@ -859,6 +928,9 @@ int main(void)
         TEST(all_on_one_that_dies_share_the_next),
         TEST(who_was_turned_away_goes_elsewhere),
         TEST(a_misdirected_one_is_alone),
+        TEST(who_wants_more_waits_for_what_the_server_says),
+        TEST(one_that_never_says_dies),
+        TEST(one_that_is_not_needed_before_it_says),
         TEST(random_events_leave_nobody_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
