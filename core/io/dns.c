@@ -39,9 +39,12 @@ static const char resolv_conf[] = "/etc/resolv.conf";
 
 struct dns {
     struct loop *loop;
-    ares_channel servers; /* NULL: could not be set up, logged */
-    ares_channel hosts;   /* knows the hosts file only; answers from inside the call */
-    char *server_list;    /* of dns_set_servers(), or NULL */
+    /* Opened for the first lookup, because each has tables for more of them than most ever have.
+     * NULL: not yet, or could not be set up, logged. */
+    ares_channel servers;
+    ares_channel hosts; /* knows the hosts file only; answers from inside the call */
+    bool opened;
+    char *server_list; /* of dns_set_servers(), or NULL */
     struct stat configuration;
     struct link watches;
     struct wheel_entry timer;
@@ -438,11 +441,15 @@ static void servers_close(struct dns *dns)
     if (dns->servers)
         ares_destroy(dns->servers);
     dns->servers = NULL;
+    dns->opened = false;
 }
 
-static void servers_open(struct dns *dns)
+static void open_channels(struct dns *dns)
 {
-    char lookups[] = "b";
+    char lookups[] = "b", hosts[] = "f";
+    dns->opened = true;
+    if (!dns->hosts)
+        dns->hosts = channel_new(dns, hosts, "/dev/null");
     if (stat(resolv_conf, &dns->configuration) != 0)
         memset(&dns->configuration, 0, sizeof dns->configuration);
     dns->servers = channel_new(dns, lookups, resolv_conf);
@@ -468,7 +475,6 @@ static void library_init(void)
 struct dns *dns_new(struct loop *loop)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    char lookups[] = "f";
     struct dns *dns = memory_zeroed(sizeof *dns);
     pthread_once(&once, library_init);
     dns->loop = loop;
@@ -479,8 +485,6 @@ struct dns *dns_new(struct loop *loop)
     for (int i = 0; i < BUCKETS; i++)
         link_init(&dns->buckets[i]);
     wheel_entry_init(&dns->timer, on_timer);
-    dns->hosts = channel_new(dns, lookups, "/dev/null");
-    servers_open(dns);
     return dns;
 }
 
@@ -530,7 +534,6 @@ weir_result dns_set_servers(struct dns *dns, weir_string servers)
     memory_free(dns->server_list);
     dns->server_list = memory_copy_string(string_of(list));
     servers_close(dns);
-    servers_open(dns);
     set_timer(dns);
     return WEIR_OK;
 }
@@ -560,10 +563,10 @@ static struct entry *look_up(struct dns *dns, struct entry *entry, const struct 
 {
     if (dns->lookups >= LOOKUPS_MOST)
         return NULL;
-    if (configuration_changed(dns)) {
+    if (dns->opened && configuration_changed(dns))
         servers_close(dns);
-        servers_open(dns);
-    }
+    if (!dns->opened)
+        open_channels(dns);
     if (!entry)
         entry = entry_new(dns, key);
     if (!answer_from_hosts(dns, entry))
