@@ -342,15 +342,16 @@ static void go_on(weir_exchange *exchange, uint32_t direction)
         let_go_of_held(exchange, direction);
 }
 
-/* Less is held than it has: what it emits later is not covered. */
+/* Less is held than it has: what it emits later is not covered. It is paid back at once. */
 static void release_early(weir_exchange *exchange)
 {
     struct meddler *own = of(exchange);
     uint32_t direction = take() % 3, bytes = take();
-    if (filter_host->release(exchange, direction, bytes) != WEIR_OK || !bytes)
-        return;
-    own->held[direction].held -= bytes;
-    own->story->deeds[direction].changed = own->story->deeds[direction].loose = true;
+    bool has = direction < 2 && bytes && bytes <= own->held[direction].held;
+    if (has)
+        own->story->deeds[direction].changed = own->story->deeds[direction].loose = true;
+    if (filter_host->release(exchange, direction, bytes) == WEIR_OK && has)
+        own->held[direction].held -= bytes;
 }
 
 static weir_result do_work(void *data)
@@ -447,10 +448,10 @@ static weir_answer answer_bytes(weir_exchange *exchange, const weir_data *data, 
     return hold(exchange, data);
 }
 
-/* Whatever it is, nothing comes of the bytes that it takes. */
+/* Whatever it is, nothing comes of the bytes that it takes or holds. */
 static weir_answer swallow(weir_exchange *exchange, const weir_data *data, weir_answer answer)
 {
-    if (data && answer == WEIR_TAKE) {
+    if (data && (answer == WEIR_TAKE || answer == WEIR_HOLD)) {
         struct deeds *deeds = &of(exchange)->story->deeds[data->direction];
         deeds->changed = deeds->loose = true;
     }
@@ -490,7 +491,7 @@ static weir_answer choose(weir_exchange *exchange, uint32_t direction, const wei
     case 13:
         return swallow(exchange, data, (weir_answer)take() - 4);
     case 14:
-        return WEIR_HOLD;
+        return swallow(exchange, data, WEIR_HOLD);
     default:
         return choice >= 16 && choice < 24 ? answer_bytes(exchange, data, choice) : WEIR_CONTINUE;
     }
@@ -520,9 +521,6 @@ static weir_answer act(weir_exchange *exchange, uint32_t direction, const weir_d
     if (data && (own->faulty || own->settles)) /* a fault, which may be skipped: they go on too */
         own->story->deeds[data->direction].changed = true;
     own->story->deeds[direction].loose |= answer == WEIR_BUFFER;
-    if (answer == WEIR_HOLD && data && !own->held[data->direction].bytes)
-        own->story->deeds[data->direction].changed = own->story->deeds[data->direction].loose =
-            true; /* and never let go */
     own->left =
         own->faulty || answer < WEIR_CONTINUE || answer > WEIR_FORBID || answer == WEIR_DETACH;
     return answer;
