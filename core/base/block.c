@@ -5,6 +5,7 @@
 
 #include "core/base/list.h"
 #include "core/base/memory.h"
+#include "core/base/poison.h"
 
 enum { SLAB_BLOCKS = 15, EMPTY_SLABS_KEPT = 16 };
 
@@ -39,6 +40,7 @@ static void slab_add(void)
         slab->blocks[i].slab = slab;
         slab->blocks[i].next_free = slab->free;
         slab->free = &slab->blocks[i];
+        POISON(slab->blocks[i].bytes, BLOCK_BYTES);
     }
     link_insert(&pool.slabs, &slab->link);
     pool.empty++;
@@ -59,6 +61,7 @@ void *block_new(void)
         slab_add();
     struct slab *slab = CONTAINER(pool.slabs.next, struct slab, link);
     struct block *block = slab->free;
+    UNPOISON(block->bytes, BLOCK_BYTES);
     slab->free = block->next_free;
     if (slab->used++ == 0)
         pool.empty--;
@@ -75,6 +78,7 @@ void block_free(void *bytes)
         link_insert(&pool.slabs, &slab->link);
     block->next_free = slab->free;
     slab->free = block;
+    POISON(bytes, BLOCK_BYTES);
     if (--slab->used > 0)
         return;
     pool.empty++;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "core/base/poison.h"
 
 /* Buffers come in three kept sizes; anything else is allocated as asked. A thread keeps so many
  * free ones of each, as many as a busy worker has in flight in one turn. */
@@ -59,6 +60,7 @@ static weir_buffer *take(int index)
 {
     weir_buffer *buffer = pool.free[index];
     if (buffer) {
+        UNPOISON(buffer, sizeof *buffer + size_bytes[index]);
         pool.free[index] = buffer->next_free;
         pool.kept[index]--;
     } else {
@@ -90,6 +92,7 @@ void buffer_free(weir_buffer *buffer)
     buffer->next_free = pool.free[index];
     pool.free[index] = buffer;
     pool.kept[index]++;
+    POISON(buffer, sizeof *buffer + size_bytes[index]);
 }
 
 void buffer_pool_deinit(void)
@@ -97,11 +100,13 @@ void buffer_pool_deinit(void)
     buffer_release(pool.receive);
     for (int i = 0; i < SIZES; i++)
         while (pool.free[i]) {
+            UNPOISON(pool.free[i], sizeof *pool.free[i]);
             weir_buffer *next = pool.free[i]->next_free;
             memory_free(pool.free[i]);
             pool.free[i] = next;
         }
     while (pool.free_rings) {
+        UNPOISON(pool.free_rings, sizeof *pool.free_rings);
         union ring *next = pool.free_rings->next_free;
         memory_free(pool.free_rings);
         pool.free_rings = next;
@@ -143,6 +148,7 @@ static weir_slice *ring_new(uint32_t capacity)
     union ring *ring = pool.free_rings;
     if (capacity != RING_SLICES || !ring)
         return memory_allocate(capacity * sizeof(weir_slice));
+    UNPOISON(ring, sizeof *ring);
     pool.free_rings = ring->next_free;
     pool.rings_kept--;
     return ring->slices;
@@ -158,6 +164,7 @@ static void ring_free(weir_slice *slices, uint32_t capacity)
     ring->next_free = pool.free_rings;
     pool.free_rings = ring;
     pool.rings_kept++;
+    POISON(ring, sizeof *ring);
 }
 
 static void set_capacity(struct slice_queue *queue, uint32_t capacity)

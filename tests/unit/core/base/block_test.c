@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "core/base/memory.h"
+#include "core/base/poison.h"
 #include "tests/sim/dice.h"
 
 enum { SLAB = 15, SLABS_KEPT = 16, MANY = 1000 };
@@ -81,6 +82,27 @@ static void the_last_one_freed_comes_first(void **state)
     assert_int_equal(slabs, 1);
     block_free(first);
     block_free(second);
+}
+
+/* Of builds with AddressSanitizer. */
+static void what_is_free_is_not_to_be_touched(void **state)
+{
+#ifdef POISON_SEEN
+    uint8_t *first = block_new(), *second = block_new();
+    block_free(first);
+    assert_true(__asan_address_is_poisoned(first));
+    assert_true(__asan_address_is_poisoned(first + BLOCK_BYTES - 1));
+    assert_null(__asan_region_is_poisoned(second, BLOCK_BYTES));
+    assert_ptr_equal(block_new(), first);
+    assert_null(__asan_region_is_poisoned(first, BLOCK_BYTES));
+    uint8_t *third = block_new();
+    assert_null(__asan_region_is_poisoned(third, BLOCK_BYTES));
+    block_free(third);
+    block_free(second);
+    block_free(first);
+#else
+    skip();
+#endif
 }
 
 static void a_full_slab_is_followed_by_another(void **state)
@@ -163,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(they_are_apart),
         TEST(the_last_one_freed_comes_first),
+        TEST(what_is_free_is_not_to_be_touched),
         TEST(a_full_slab_is_followed_by_another),
         TEST(some_empty_slabs_are_kept),
         TEST(those_in_use_outlive_the_pool),
