@@ -1,6 +1,7 @@
 """Requests of plugins' own: fetch() of weir.asynchronous/0, by tests/plugins/fetch.c."""
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -214,6 +215,34 @@ def test_other_mistakes(running, make_origin):
     assert ask(running, origin.url(), send=(1 << 20) + 1) == [f"refused {TOO_MUCH}"]
     assert not origin.requests
     assert running.admin.metric("weir_subrequests_total") == 0
+
+
+BAD_NAMES = ["", "%0d", "%0a", "%00", "a%0d%0ab", "a%00b", "a b", "a:", ":path", "a%7f", "%e9", "%20a",
+             "a%09", "(a)"]
+BAD_VALUES = ["%0d", "%0a", "%00", "a%0d%0aInjected: 1", "a%0aInjected: 1", "a%0dInjected: 1",
+              "a%00b", "a%0d%0a%0d%0aGET / HTTP/1.1", "%01", "a%7f"]
+OF_THE_HOST = ["Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
+               "Transfer-Encoding", "Upgrade", "Content-Length", "Host", "Expect", "cOnNeCtIoN"]
+
+
+@pytest.mark.parametrize("name,value", [
+    *((name, "1") for name in BAD_NAMES), *(("X-Bad", value) for value in BAD_VALUES),
+    *((name, "1") for name in OF_THE_HOST)])
+def test_bad_fields(running, make_origin, name, value):
+    """Refused at the call, and nobody is even connected to."""
+    origin = make_origin()
+    assert ask(running, origin.url(), name=name, value=value) == [f"refused {INVALID}"]
+    assert running.admin.metric("weir_subrequests_total") == 0
+    assert not origin.requests and not origin.connections
+    assert ask(running, origin.url()) == ["status 200, 1 bytes: /"]
+    settled(running)
+
+
+@pytest.mark.parametrize("value", ["", "a", "%e9", "a%09b", "a%20b", "%ff"])
+def test_good_fields(running, make_origin, value):
+    origin = make_origin()
+    assert ask(running, origin.url(), name="X-Good", value=value) == ["status 200, 1 bytes: /"]
+    assert origin.requests[0].get(b"x-good") == urllib.parse.unquote_to_bytes(value)
 
 
 # --- where they may go

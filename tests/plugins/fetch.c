@@ -1,10 +1,10 @@
 /* tests/plugins/fetch.c - does what fields of the request say, with requests of its own
  *
  * x-fetch: the url. Others: x-fetch-upstream, -method, -timeout, -most, -send (bytes of its body),
- * -count (so many at once), -then: "cancel" it, "wait" for it and no longer than 100 ms, or "pass"
- * the request on when the answer is 200. The client is told what has come of each.
- * With `url` in its settings each worker asks for that too, again and again; with `work` it has
- * work done instead. */
+ * -name and -value (of one more field; %0d is a byte), -count (so many at once), -then: "cancel"
+ * it, "wait" for it and no longer than 100 ms, or "pass" the request on when the answer is 200. The
+ * client is told what has come of each. With `url` in its settings each worker asks for that too,
+ * again and again; with `work` it has work done instead. */
 #include "abi/filter.h"
 #include "abi/services.h"
 
@@ -76,10 +76,32 @@ static weir_answer answer(weir_exchange *exchange)
     return WEIR_DONE;
 }
 
+/* The field's value with the bytes that its %xx stand for; cut when there are more than `size`. */
+static weir_string decoded(weir_exchange *exchange, weir_string name, char *bytes, size_t size)
+{
+    weir_string value = field(exchange, name);
+    size_t length = 0;
+    for (size_t i = 0; i < value.length && length < size; i++) {
+        unsigned byte = (unsigned char)value.bytes[i];
+        if (byte == '%' && i + 2 < value.length &&
+            sscanf((char[]){value.bytes[i + 1], value.bytes[i + 2], 0}, "%2x", &byte) == 1)
+            i += 2;
+        bytes[length++] = (char)byte;
+    }
+    return (weir_string){bytes, length};
+}
+
 static weir_result begin(weir_exchange *exchange, weir_reference *task)
 {
     static const char body[SEND_MOST];
     struct state *state = exchange->state;
+    char name[256], value[256];
+    weir_string given;
+    int more = filters->field(exchange, WEIR_REQUEST_HEAD, WEIR_STRING("x-fetch-name"), 0,
+                              &given) == WEIR_OK;
+    weir_field fields[] = {{WEIR_STRING("X-Own"), WEIR_STRING("yes")},
+                           {decoded(exchange, WEIR_STRING("x-fetch-name"), name, sizeof name),
+                            decoded(exchange, WEIR_STRING("x-fetch-value"), value, sizeof value)}};
     weir_fetch fetch = {
         .size = sizeof fetch,
         .url = field(exchange, WEIR_STRING("x-fetch")),
@@ -88,8 +110,8 @@ static weir_result begin(weir_exchange *exchange, weir_reference *task)
         .timeout_ms = number(exchange, WEIR_STRING("x-fetch-timeout")),
         .body_most = number(exchange, WEIR_STRING("x-fetch-most")),
         .body = {body, number(exchange, WEIR_STRING("x-fetch-send"))},
-        .fields = &(weir_field){WEIR_STRING("X-Own"), WEIR_STRING("yes")},
-        .count = 1,
+        .fields = fields,
+        .count = more ? 2 : 1,
     };
     state->in_call = 1;
     weir_result rc = asynchronous->fetch(filters->reference(exchange), &fetch, FETCH, task);
