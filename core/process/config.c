@@ -139,14 +139,21 @@ static void complete(struct config *config, const struct options *options,
 
 /* --- the whole */
 
-static struct snapshot *make_snapshot(const struct tree_node *root, const struct options *options,
-                                      struct config_errors *errors)
+/* What the file's own keys say, and what holds for those that are absent. */
+static struct config *read_keys(const struct tree_node *root, struct config_errors *errors)
 {
     struct config *config = memory_zeroed(sizeof *config);
     arena_init(&config->arena, config->first_block, sizeof config->first_block);
     schema_set_standards(&config_schema, config, &config->arena);
     if (root)
         schema_read(&config_schema, root, config, &config->arena, errors);
+    return config;
+}
+
+static struct snapshot *make_snapshot(const struct tree_node *root, const struct options *options,
+                                      struct config_errors *errors)
+{
+    struct config *config = read_keys(root, errors);
     config_load_plugins(config, root, options, errors);
     if (root && root->kind == TREE_MAPPING)
         check_root(config, root, options, errors);
@@ -186,6 +193,21 @@ struct snapshot *config_load(const char *file, const struct options *options,
     if (!file)
         return make_snapshot(NULL, options, errors);
     return from_sources(config_sources_load(file, errors), options, errors);
+}
+
+char *config_load_admin(const char *file, struct config_errors *errors)
+{
+    errors->file = file;
+    struct config_sources *sources = config_sources_load(file, errors);
+    if (!sources)
+        return NULL;
+    struct config *config = read_keys(config_sources_root(sources), errors);
+    const char *at = errors->count ? NULL : config->snapshot.admin;
+    char *admin = at ? memory_copy_string(string_of(at)) : NULL;
+    arena_deinit(&config->arena);
+    memory_free(config);
+    config_sources_free(sources);
+    return admin;
 }
 
 void snapshot_free(struct snapshot *snapshot)

@@ -15,6 +15,9 @@ struct snapshot *config_load(const char *file, const struct options *options,
 /* The same from text that was read already. */
 struct snapshot *config_read(weir_string text, const struct options *options,
                              struct config_errors *errors);
+/* [main] Only where the admin listens, for the caller to free: no plugin is loaded, and only the
+ * file's own keys are checked. NULL without errors: it does not say. */
+char *config_load_admin(const char *file, struct config_errors *errors);
 void snapshot_free(struct snapshot *snapshot); /* [main] NULL is ignored */
 
 #endif

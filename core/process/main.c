@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/base/breadcrumb.h"
+#include "core/base/memory.h"
 #include "core/base/worker.h"
 #include "core/host/checking.h"
 #include "core/host/host.h"
@@ -44,16 +45,18 @@ static int check(const struct options *options)
 /* The configuration says where the running weir is asked. */
 static int ask(const struct options *options, int (*remote)(const char *admin))
 {
-    struct snapshot *snapshot = load(options);
-    if (!snapshot)
-        return EXIT_CONFIGURATION;
-    int status = EXIT_FAILED;
-    if (snapshot->admin)
-        status = remote(snapshot->admin);
+    struct config_errors errors = {0};
+    char *admin = config_load_admin(options->config_file, &errors);
+    int status = errors.count ? EXIT_CONFIGURATION : EXIT_FAILED;
+    if (admin)
+        status = remote(admin);
+    else if (errors.count)
+        config_errors_print(&errors, stderr);
     else
         fprintf(stderr, "weir: %s has no `admin`, where a running weir is asked\n",
                 options->config_file);
-    snapshot_free(snapshot);
+    memory_free(admin);
+    config_errors_deinit(&errors);
     return status;
 }
 

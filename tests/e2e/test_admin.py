@@ -13,6 +13,7 @@ import program
 from admin import Admin
 from client import Client
 from origin import ok
+from plugins import compile_plugin, filter_source
 
 
 class Running:
@@ -362,6 +363,21 @@ def test_commands_without_a_weir(command, tmp_path):
     assert done.returncode == 1 and "admin" in done.stderr
     file.write_text("nonsense: 1\n")
     assert program.run(command, "-c", str(file)).returncode == 78
+
+
+@pytest.mark.parametrize("command", ["status", "reload"])
+def test_commands_load_no_plugins(command, tmp_path):
+    """Only the running weir does: what load() does here would be done beside it."""
+    source = tmp_path / "said.c"
+    source.write_text(filter_source("said"))
+    plugin = compile_plugin(tmp_path, "said", source)
+    file = tmp_path / "weir.yaml"
+    file.write_text(f"admin: unix:{tmp_path}/admin.sock\nplugins: [ {plugin} ]\n"
+                    "filters: [ { use: said } ]\n")
+    assert "this is one" in program.run("check", "-c", str(file)).stderr
+    done = program.run(command, "-c", str(file))
+    assert done.returncode == 1 and "no weir answers" in done.stderr
+    assert "this is one" not in done.stderr
 
 
 def test_commands_ask_no_other_program(tmp_path, make_origin):
