@@ -766,6 +766,8 @@ static weir_answer step_flow(struct exchange *x, uint32_t direction, bool may_mo
         relay_return_credit(flow);
     if (flow->first)
         answer = stages_pump(x, direction, moved);
+    if (flow->first && may_move && answer == WEIR_CONTINUE)
+        answer = stages_keep_length(x, direction);
     if (!may_move || answer != WEIR_CONTINUE) {
         relay_wait(flow);
         return answer;
@@ -854,7 +856,7 @@ static void exchange_step(struct mark *mark)
     if (x->client.failed != WEIR_OK) {
         if (x->tunnel)
             step_flows(x); /* what it said before */
-        if (!x->finished) /* by a filter that saw that */
+        if (!x->finished)  /* by a filter that saw that */
             finish(x, x->client.failed);
         return;
     }

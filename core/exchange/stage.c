@@ -190,6 +190,7 @@ static weir_answer act(struct exchange *x, uint32_t direction, struct stage *sta
     case WEIR_TAKE:
         stage->exact = false;
         take(flow, stage, data->bytes);
+        stage->surplus -= (int64_t)data->bytes;
         stage->end_taken |= end;
         settle(flow, stage);
         break;
@@ -253,6 +254,7 @@ static void drop_rest(struct flow *flow, struct stage *stage)
     stage->shown_end = false;
     if (input->bytes) {
         stage->exact = false;
+        stage->surplus -= (int64_t)input->bytes;
         take(flow, stage, input->bytes);
         settle(flow, stage);
     }
@@ -395,6 +397,40 @@ weir_answer stages_pump(struct exchange *x, uint32_t direction, bool *moved)
     return answer;
 }
 
+/* --- the length that the head has said */
+
+/* Whether what leaves the last stage is more or less than it was to be: 1 or -1; 0: neither yet. */
+static int compare_length(const struct exchange *x, uint32_t direction)
+{
+    const struct flow *flow = exchange_flow((struct exchange *)x, direction);
+    const struct head *head = direction == WEIR_REQUEST_DIRECTION ? x->request : x->response;
+    uint64_t bytes = flow->sink->sent_bytes + flow->last->queue.bytes;
+    int64_t said = head->view.content_length;
+    if (said < 0 || !stages_may_have_body(x, direction))
+        return 0;
+    if (bytes > (uint64_t)said)
+        return 1;
+    return flow->last->ended && bytes < (uint64_t)said ? -1 : 0;
+}
+
+static bool made_shorter(struct flow *flow, const struct stage *stage)
+{
+    return stage->surplus < 0 || (stage->ended && !input_ended(flow, stage));
+}
+
+weir_answer stages_keep_length(struct exchange *x, uint32_t direction)
+{
+    struct flow *flow = exchange_flow(x, direction);
+    int more = compare_length(x, direction);
+    struct stage *stage = more ? flow->first : NULL;
+    while (stage && !(more > 0 ? stage->surplus > 0 : made_shorter(flow, stage)))
+        stage = stage->next;
+    if (!stage) /* a protocol's, which the other one sees */
+        return WEIR_CONTINUE;
+    filters_fault(stage->filter, stage->hook, "it changed the length of a body without its flag");
+    return WEIR_FAIL; /* also of one that is skipped: the bytes are gone */
+}
+
 /* --- what a filter does with its stage */
 
 static void push_copy(struct slice_queue *queue, weir_slice slice)
@@ -449,6 +485,7 @@ weir_result stage_emit(struct stage *stage, const weir_slice *slices, uint32_t c
     }
     slices_push(stage->whole ? stage->whole : &stage->queue, slices, count);
     if (!stage->whole) {
+        stage->surplus += (int64_t)slices_bytes(slices, count);
         stage->exact = false;
         stage->ended |= (flags & WEIR_END) != 0;
     }

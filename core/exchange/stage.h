@@ -28,6 +28,7 @@ struct stage {
     uint64_t held;             /* of `taken`: the filter has them */
     uint64_t shown;  /* at the front of what comes: it paused on these, they pass when it goes on */
     uint64_t most;   /* that are collected */
+    int64_t surplus; /* emitted more than taken: less when it is negative */
     bool exact;      /* as many bytes go out as come in */
     bool shown_end;  /* likewise */
     bool end_taken;  /* it saw the end and did not pass it on: it owes one */
@@ -55,6 +56,9 @@ weir_answer stage_show_nothing(uint32_t direction, struct filter_state *filter);
 
 /* Moves what can be moved through all stages. As filters_run(); *moved is set when anything did. */
 weir_answer stages_pump(struct exchange *exchange, uint32_t direction, bool *moved);
+/* What has come of the body is what its head has said, as far as filters can help it; else that is
+ * the fault of the one that changed it: WEIR_FAIL. */
+weir_answer stages_keep_length(struct exchange *exchange, uint32_t direction);
 /* `bytes` of what the last stage (or the source) passed to the sink have left. */
 void stages_give_back(struct flow *flow, uint64_t bytes);
 

@@ -312,6 +312,24 @@ def test_a_length_that_changes_unannounced(same_length, make_origin, where, scri
     same_length.trace.over(key)
 
 
+@pytest.mark.parametrize("name", ["b", "s"])
+@pytest.mark.parametrize("where", BOTH)
+@pytest.mark.parametrize("script", ["double", "drop", "emit x; continue", "emit_end x; take"])
+def test_who_changed_a_length_is_named(same_length, make_origin, where, script, name):
+    """It is that filter's fault, and not skipped: what it has put there or taken is no longer known."""
+    before = len(same_length.faults())
+    key, post = request(make_origin(echo), f"{name}.{where}={script}", "a.request_body=upper",
+                        method=b"POST", body=b"body of fixed length")
+    with same_length.client() as client:
+        answer = client.ask(post)
+        assert answer is None or answer.status == 500 or not answer.complete
+    same_length.trace.over(key)
+    same_length.weir.settle(lambda: len(same_length.faults()) > before, "a line of the log")
+    (said,) = same_length.faults()[before:]
+    assert (f"filter probe_same_length (plugin test.probe) failed in {where}: "
+            "it changed the length of a body without its flag") in said
+
+
 # --- E7: an answer before the request is over
 
 def test_an_early_answer_while_the_request_is_held_up(probes, make_origin):
