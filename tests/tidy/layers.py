@@ -44,6 +44,7 @@ LIBRARIES = {
     "pcre2.h": ("pcre2_", ["lua/*", "plugins/*"]),
     "crypt.h": ("crypt_", ["plugins/*"]),
     "cmocka.h": ("cmocka_", []),
+    "sanitizer/": ("__asan_", ["core/base/poison.h"]),
 }
 
 # What belongs to the C library and the kernel, free for all.
