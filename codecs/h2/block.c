@@ -41,13 +41,12 @@ static void move(weir_string *string, const char *from, const char *to)
 }
 
 /* What points into the text moves with it. */
-static void grow_text(const weir_host *host, struct h2_block *block, size_t least)
+static void resize_text(const weir_host *host, struct h2_block *block, size_t room)
 {
     uint8_t *bytes;
     const char *before = block->text;
-    while (block->room < least)
-        block->room *= 2;
-    weir_buffer *owner = host->buffer_new(block->room, &bytes);
+    block->room = room;
+    weir_buffer *owner = host->buffer_new(room, &bytes);
     memcpy(bytes, before, block->used);
     block->text = (char *)bytes;
     weir_string *pseudo[] = {&block->method, &block->scheme,   &block->authority,
@@ -62,11 +61,11 @@ static void grow_text(const weir_host *host, struct h2_block *block, size_t leas
     block->text_owner = owner;
 }
 
-static void grow_fields(const weir_host *host, struct h2_block *block)
+static void resize_fields(const weir_host *host, struct h2_block *block, uint32_t room)
 {
     weir_buffer *owner = block->fields_owner;
     const weir_field *before = block->fields;
-    block->fields = new_fields(host, block, block->fields_room * 4);
+    block->fields = new_fields(host, block, room);
     memcpy(block->fields, before, block->count * sizeof *before);
     host->buffer_release(owner);
 }
@@ -74,9 +73,23 @@ static void grow_fields(const weir_host *host, struct h2_block *block)
 /* Room for so many bytes of text behind what is there. */
 static char *reserve(const weir_host *host, struct h2_block *block, size_t bytes)
 {
-    if (block->room - block->used < bytes)
-        grow_text(host, block, block->used + bytes);
+    size_t room = block->room;
+    while (room - block->used < bytes)
+        room *= 2;
+    if (room != block->room)
+        resize_text(host, block, room);
     return block->text + block->used;
+}
+
+void h2_block_settle(const weir_host *host, struct h2_block *block)
+{
+    enum { TEXT_LEAST = 64, FIELDS_LEAST = 4 };
+    size_t room = block->used > TEXT_LEAST ? block->used : TEXT_LEAST;
+    uint32_t fields = block->count > FIELDS_LEAST ? block->count : FIELDS_LEAST;
+    if (room < block->room / 2)
+        resize_text(host, block, room);
+    if (fields < block->fields_room / 2)
+        resize_fields(host, block, fields);
 }
 
 /* --- fields */
@@ -121,7 +134,7 @@ static void add_field(const weir_host *host, struct h2_block *block, weir_string
                       weir_string value)
 {
     if (block->count == block->fields_room)
-        grow_fields(host, block);
+        resize_fields(host, block, block->fields_room * 4);
     weir_field *field = &block->fields[block->count++];
     field->name = put(block, name, ": ");
     field->value = put(block, value, "\r\n");

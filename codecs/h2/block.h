@@ -31,6 +31,8 @@ void h2_block_join_cookies(const weir_host *host, struct h2_block *block);
 /* The only field of that name, in lower case; NULL: there is none. */
 const weir_field *h2_block_find(const struct h2_block *block, weir_string name);
 void h2_block_remove(struct h2_block *block, const weir_field *field);
+/* More of it comes later: what there is needs no more room than it has meanwhile. */
+void h2_block_settle(const weir_host *host, struct h2_block *block);
 void h2_block_clear(const weir_host *host, struct h2_block *block);
 
 #endif

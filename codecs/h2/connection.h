@@ -12,6 +12,7 @@
 #include "codecs/h2/guard.h"
 #include "codecs/h2/order.h"
 #include "codecs/h2/queue.h"
+#include "codecs/h2/window.h"
 
 /* What the deadline of a connection is for. */
 enum h2_clock {
@@ -32,6 +33,7 @@ struct h2_stream {
     weir_channel *channel;          /* NULL: not yet, or let go */
     int32_t id;                     /* 0: not sent yet */
     struct h2_queue queue;
+    struct h2_window window;
     size_t passed;        /* bytes that the carrier has and that have not left */
     size_t credit;        /* granted to core and not used */
     int64_t send_left;    /* of an announced length; -1: none was */
@@ -44,6 +46,7 @@ struct h2_stream {
     uint32_t interims;
     size_t interim_bytes;
     bool closed;                 /* nothing is sent or received any more */
+    bool orphan;                 /* closed, and core has not let go of its channel */
     bool peer_reset;             /* by the peer */
     bool received_end, answered; /* the peer's direction is over; its final head has come */
     bool sent_head, end_wanted, sent_end; /* the head has left; core's end; it has left */
@@ -61,10 +64,14 @@ struct h2_stream {
 struct h2 {
     nghttp2_session *session;
     struct h2_stream *streams, *passed;
-    uint32_t stream_count, channel_count;
+    uint32_t stream_count, channel_count, orphans;
+    size_t withheld; /* of the carrier's credit, while there are too many orphans */
+    size_t windows;  /* of all streams */
+    uint32_t first_window;
+    uint64_t settings_ms, round_trip_ms;
     struct h2_block block;
-    int32_t block_stream; /* whose block it is; 0: none is being received */
-    struct h2_order order;  /* of a client */
+    int32_t block_stream;  /* whose block it is; 0: none is being received */
+    struct h2_order order; /* of a client */
     struct output output;
     weir_buffer *receiving; /* what lies in it is being parsed */
     size_t written;         /* in this produce() */
@@ -108,6 +115,8 @@ void h2_stream_attach(struct h2_stream *stream, weir_channel *channel);
 /* The channel is let go of, or the stream closed; what both have let go of is freed. */
 void h2_stream_detach(struct h2_stream *stream);
 void h2_stream_free(struct h2_stream *stream);
+/* Neither side sends on it any more. */
+void h2_stream_closed(struct h2_stream *stream);
 /* Nothing is sent on it any more. */
 void h2_stream_drop_output(struct h2_stream *stream);
 /* How much the peer's windows let through. */
@@ -160,6 +169,9 @@ void h2_channel_close(weir_channel *channel);
 
 /* --- codecs/h2/h2.c */
 
+/* Returns what was read to the carrier's credit, unless core has yet to see what became of streams
+ * that are closed already: they come no faster than it ends their exchanges. */
+void h2_return_credit(weir_connection *connection, size_t bytes);
 /* What nghttp2 wants is asked for; a session that is over is closed. */
 void h2_settle(weir_connection *connection);
 

@@ -157,6 +157,16 @@ static void h2_open(weir_connection *connection)
     h2_settle(connection);
 }
 
+void h2_return_credit(weir_connection *connection, size_t bytes)
+{
+    struct h2 *h2 = h2_of(connection);
+    h2->withheld += bytes;
+    if (!h2->withheld || h2->over || h2->orphans > connection->limits->streams)
+        return;
+    h2_api->carrier_grant(connection, 0, h2->withheld);
+    h2->withheld = 0;
+}
+
 /* nghttp2 cannot go on: it has said why, or had no chance to. */
 static void on_broken(weir_connection *connection, nghttp2_ssize error)
 {
@@ -179,7 +189,9 @@ static void h2_data(weir_connection *connection, uint64_t stream, const weir_sli
     h2->receiving = slice->owner;
     nghttp2_ssize rc = nghttp2_session_mem_recv2(h2->session, slice->bytes, slice->length);
     h2->receiving = NULL;
-    h2_api->carrier_grant(connection, 0, slice->length);
+    if (h2->block_stream)
+        h2_block_settle(h2_host, &h2->block);
+    h2_return_credit(connection, slice->length);
     if (rc < 0)
         on_broken(connection, rc);
     else
@@ -383,6 +395,8 @@ static uint32_t server_spare(const weir_connection *connection)
         return 0;
     if (!h2->settled)
         return WEIR_SPARE_LATER;
+    if (most > H2_WINDOWS_MOST / WEIR_CREDIT)
+        most = H2_WINDOWS_MOST / WEIR_CREDIT;
     return most > h2->stream_count ? most - h2->stream_count : 0;
 }
 
@@ -437,5 +451,6 @@ const weir_protocol *h2_protocol(const weir_host *host)
     h2_api = host->query(host, "weir.protocol/0");
     h2_session_start();
     h2_guard_start();
+    h2_window_start();
     return &protocol;
 }

@@ -307,8 +307,10 @@ int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_
     weir_slice slice = {bytes, count, h2->receiving};
     (void)flags;
     nghttp2_session_consume_connection(session, count);
-    if (stream && stream->channel && !stream->received_end && count)
-        h2_api->deliver_data(stream->channel, &slice, 0);
+    if (!stream || !stream->channel || stream->received_end || !count)
+        return 0;
+    h2_window_received(stream, count);
+    h2_api->deliver_data(stream->channel, &slice, 0);
     return 0;
 }
 
@@ -336,8 +338,10 @@ static void on_window(struct h2 *h2, int32_t id)
 static void on_settings(weir_connection *connection, const nghttp2_frame *frame)
 {
     struct h2 *h2 = h2_of(connection);
-    if (frame->hd.flags & NGHTTP2_FLAG_ACK)
+    if (frame->hd.flags & NGHTTP2_FLAG_ACK) {
+        h2_window_settings_known(connection);
         return;
+    }
     h2->settled = true;
     h2_offer_all(h2);
     if (h2_is_client(connection))
@@ -440,7 +444,7 @@ int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, in
         !find(session, frame->hd.stream_id)) {
         struct h2_stream *stream = begin_malformed(connection, frame->hd.stream_id, WEIR_MALFORMED);
         nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, NULL);
-        stream->closed = true;
+        h2_stream_closed(stream);
         h2_api->fail(stream->channel, WEIR_MALFORMED, 0);
     }
     return 0;
@@ -471,8 +475,7 @@ int h2_on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void
     struct h2_stream *stream = find(session, id);
     if (!stream)
         return 0;
-    stream->closed = true;
-    h2_stream_drop_output(stream);
+    h2_stream_closed(stream);
     if (!stream->channel)
         h2_stream_free(stream);
     else if (!is_complete(connection, stream))

@@ -463,13 +463,15 @@ static uint32_t code_for(const struct h2_stream *stream, bool client, weir_resul
                                                                   : NGHTTP2_INTERNAL_ERROR;
 }
 
-/* An answer that breaks off gets to the client as far as it has come. */
+/* An answer that breaks off gets to the client as far as it has come; but not when it broke off
+ * because the client does not take it. */
 void h2_send_reset(weir_channel *channel, weir_result why)
 {
     struct h2_stream *stream = h2_stream_of(channel);
     bool client = h2_is_client(channel->connection);
     uint32_t code = code_for(stream, client, why);
-    if (client && stream->answering && why != WEIR_CANCELLED) {
+    bool taken = why != WEIR_CANCELLED && why != WEIR_IDLE_TIMEOUT;
+    if (client && stream->answering && taken) {
         stream->last_code = code;
         resume(stream);
     } else {
@@ -483,6 +485,7 @@ void h2_channel_grant(weir_channel *channel, size_t bytes)
     struct h2_stream *stream = h2_stream_of(channel);
     if (stream->closed)
         return;
+    h2_window_passed_on(stream, bytes);
     nghttp2_session_consume_stream(stream->h2->session, stream->id, bytes);
     if (nghttp2_session_want_write(stream->h2->session))
         want_produce(channel);
@@ -509,5 +512,6 @@ void h2_channel_close(weir_channel *channel)
     if (!stream->id)
         stream->closed = true;
     h2_stream_detach(stream);
+    h2_return_credit(connection, 0);
     h2_settle(connection);
 }

@@ -48,7 +48,7 @@ static int submit_settings(nghttp2_session *session, const weir_connection *conn
 {
     bool client = h2_is_client(connection);
     nghttp2_settings_entry entries[] = {
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WEIR_CREDIT},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, h2_of(connection)->first_window},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, connection->limits->header_bytes},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
         {client ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,
@@ -62,6 +62,8 @@ static int submit_settings(nghttp2_session *session, const weir_connection *conn
 bool h2_session_open(weir_connection *connection)
 {
     struct h2 *h2 = h2_of(connection);
+    h2->first_window = h2_window_first(h2_is_client(connection) ? connection->limits->streams : 1);
+    h2_window_settings_sent(connection);
     int rc = h2_is_client(connection)
                  ? nghttp2_session_server_new2(&h2->session, callbacks, connection, options)
                  : nghttp2_session_client_new2(&h2->session, callbacks, connection, options);

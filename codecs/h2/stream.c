@@ -13,6 +13,7 @@ struct h2_stream *h2_stream_new(struct h2 *h2, int32_t id)
     stream->h2 = h2;
     stream->id = id;
     stream->send_left = -1;
+    h2_window_open(stream, h2->first_window);
     stream->next = h2->streams;
     stream->link = &h2->streams;
     if (h2->streams)
@@ -50,9 +51,20 @@ void h2_stream_drop_output(struct h2_stream *stream)
     stream->held = NULL;
 }
 
+void h2_stream_closed(struct h2_stream *stream)
+{
+    stream->closed = true;
+    h2_stream_drop_output(stream);
+    if (!stream->channel || stream->orphan)
+        return;
+    stream->orphan = true;
+    stream->h2->orphans++;
+}
+
 void h2_stream_free(struct h2_stream *stream)
 {
     unlist_passed(stream);
+    h2_window_close(stream);
     h2_stream_drop_output(stream);
     *stream->link = stream->next;
     if (stream->next)
@@ -64,6 +76,8 @@ void h2_stream_free(struct h2_stream *stream)
 void h2_stream_detach(struct h2_stream *stream)
 {
     stream->h2->channel_count--;
+    stream->h2->orphans -= stream->orphan;
+    stream->orphan = false;
     stream->channel = NULL;
     if (stream->closed)
         h2_stream_free(stream);

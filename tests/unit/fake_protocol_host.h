@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "abi/protocol.h"
+#include "abi/services.h"
 #include "core/base/buffer.h"
 #include "core/connection/head.h"
 
@@ -67,6 +68,7 @@ static struct fake {
     bool judging;       /* authenticate() was called and is not answered */
     struct fake_bytes scheme, name, secret;
     uint32_t spare_changes;
+    uint64_t now_ms;
     struct fake_bytes logged; /* the last line */
 } fake;
 
@@ -282,6 +284,11 @@ static inline void fake_spare_changed(weir_connection *public)
     fake.spare_changes++;
 }
 
+static inline uint64_t fake_now_ms(void)
+{
+    return fake.now_ms;
+}
+
 static inline const void *fake_query(const weir_host *host, const char *name)
 {
     static const weir_protocol_host table = {
@@ -305,6 +312,10 @@ static inline const void *fake_query(const weir_host *host, const char *name)
         .authenticate = fake_authenticate,
         .spare_changed = fake_spare_changed,
     };
+    static const weir_asynchronous_host asynchronous = {.size = sizeof asynchronous,
+                                                        .now_ms = fake_now_ms};
+    if (!strcmp(name, "weir.asynchronous/0"))
+        return &asynchronous;
     return !strcmp(name, "weir.protocol/0") ? &table : NULL;
 }
 
@@ -361,6 +372,7 @@ static inline const weir_host *fake_host(void)
 static inline void fake_open_protocol(const weir_protocol *protocol, uint32_t side)
 {
     memset(&fake, 0, sizeof fake);
+    fake.now_ms = 1000;
     fake.limits = (weir_limits){.size = sizeof fake.limits,
                                 .request_line_bytes = 8192,
                                 .header_bytes = 65536,

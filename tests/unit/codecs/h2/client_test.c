@@ -456,6 +456,101 @@ static void a_stalled_upload_starves_no_other(void **state)
     assert_int_equal(fake.carrier_credit, WEIR_CREDIT);
 }
 
+/* Before it knows better a client may send 65,535 bytes. */
+static void an_upload_before_the_window_is_known(void **state)
+{
+    static char body[200000];
+    static const char *const fields[] = {":method", "POST",  ":scheme", "http", ":authority",
+                                         "a",       ":path", "/",       NULL};
+    memset(body, 'x', sizeof body - 1);
+    peer_request(fields, body, false);
+    peer_speaks();
+    assert_int_equal(current()->owed, 65535);
+    fake_consume(current(), 65535);
+    talk();
+    assert_int_equal(current()->owed, WEIR_CREDIT); /* from now on */
+}
+
+/* --- windows that grow */
+
+enum { ROUND_TRIP_MS = 50, UPLOADS = 12 };
+
+static void a_long_way_to_the_client(void)
+{
+    fake_turn();
+    peer_hears();
+    fake.now_ms += ROUND_TRIP_MS;
+    talk();
+    fake.owed_most = WEIR_CREDIT_MOST;
+    fake.limits.control_frames = 0;
+}
+
+static int32_t upload(void)
+{
+    static char body[20000000];
+    static const char *const fields[] = {":method", "POST",  ":scheme", "http", ":authority",
+                                         "a",       ":path", "/",       NULL};
+    memset(body, 'x', sizeof body - 1);
+    int32_t id = peer_request(fields, body, false);
+    talk();
+    return id;
+}
+
+static void pass_on(struct fake_channel *channel, int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        fake_consume(channel, channel->owed);
+        fake.now_ms += ROUND_TRIP_MS;
+        talk();
+    }
+}
+
+static void a_window_grows_for_who_uses_it_up(void **state)
+{
+    a_long_way_to_the_client();
+    upload();
+    struct fake_channel *channel = current();
+    assert_int_equal(channel->owed, WEIR_CREDIT);
+    pass_on(channel, 10);
+    assert_in_range(channel->owed, WEIR_CREDIT_MOST / 2, WEIR_CREDIT_MOST);
+    for (int i = 0; i < 8; i++) { /* a sink that stalls */
+        fake.now_ms += 10 * ROUND_TRIP_MS;
+        fake_consume(channel, channel->owed);
+        talk();
+        assert_true(i || channel->owed <= WEIR_CREDIT_MOST / 2);
+    }
+    assert_int_equal(channel->owed, WEIR_CREDIT);
+}
+
+static void a_window_does_not_grow_for_who_is_slow(void **state)
+{
+    a_long_way_to_the_client();
+    upload();
+    for (int i = 0; i < 20; i++) {
+        fake_consume(current(), current()->owed);
+        fake.now_ms += 10 * ROUND_TRIP_MS;
+        talk();
+    }
+    assert_int_equal(current()->owed, WEIR_CREDIT);
+}
+
+static void windows_have_a_bound_in_sum(void **state)
+{
+    size_t owed = 0;
+    a_long_way_to_the_client();
+    for (int i = 0; i < UPLOADS; i++)
+        upload();
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < UPLOADS; i++)
+            fake_consume(&fake.channels[i], fake.channels[i].owed);
+        fake.now_ms += ROUND_TRIP_MS;
+        talk();
+    }
+    for (int i = 0; i < UPLOADS; i++)
+        owed += fake.channels[i].owed;
+    assert_in_range(owed, 4 << 20, 8 << 20);
+}
+
 /* --- ends */
 
 static void an_early_answer(void **state)
@@ -602,6 +697,101 @@ static void made_to_reset(void **state)
         fake_reset(current(), WEIR_RESET);
     }
     told_to_calm_down();
+}
+
+/* They come no faster than core ends what became of them. */
+static void resets_wait_for_core(void **state)
+{
+    fake.limits.streams = 10;
+    fake.limits.resets = 0;
+    talk();
+    for (int i = 0; i < 20; i++) {
+        int32_t id = peer_get("/");
+        peer_speaks();
+        nghttp2_submit_rst_stream(peer.session, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+        peer_speaks();
+    }
+    assert_true(fake.carrier_credit < WEIR_CREDIT);
+    for (uint32_t i = 0; i < fake.begun; i++)
+        fake_reset(&fake.channels[i], WEIR_RESET);
+    assert_int_equal(fake.carrier_credit, WEIR_CREDIT);
+    assert_false(fake.closing);
+}
+
+static void continuation_flood(void **state)
+{
+    talk();
+    peer_frame(NGHTTP2_HEADERS, 0, 1, "\x82", 1);
+    for (int i = 0; i < 20 && !fake.closing; i++)
+        peer_frame(NGHTTP2_CONTINUATION, 0, 1, "", 0);
+    assert_true(fake.closing);
+    assert_int_equal(fake.begun, 0);
+    assert_non_null(strstr(fake.logged.bytes, "CONTINUATION"));
+}
+
+/* One entry of the table, named again and again in a byte each. */
+static void hpack_bomb(void **state)
+{
+    static uint8_t block[16000];
+    static const uint8_t field[] = {
+        0x40, 1, 'a', 0x7f, 0x80 | (3900 - 127) % 128, (3900 - 127) / 128};
+    static const uint8_t required[] = {0x82, 0x86, 0x84, 0x41, 1, 'a'};
+    size_t at = sizeof required + sizeof field;
+    memcpy(block, required, sizeof required);
+    memcpy(block + sizeof required, field, sizeof field);
+    memset(block + at, 'v', 3900);
+    memset(block + at + 3900, 0x80 | 62, sizeof block - at - 3900);
+    talk();
+    peer_frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, 1, block,
+               sizeof block);
+    assert_int_equal(current()->head->view.error, WEIR_HEAD_TOO_LARGE);
+    assert_false(fake.closing);
+}
+
+/* Answers to what it sends are never read. */
+static void acknowledgements_that_nobody_reads(void **state)
+{
+    fake.limits.control_frames = 0;
+    talk();
+    for (int i = 0; i < 2000 && !fake.closing; i++)
+        peer_frame(NGHTTP2_PING, 0, 0, "12345678", 8);
+    assert_true(fake.closing);
+    assert_non_null(strstr(fake.logged.bytes, "not read"));
+}
+
+/* Frames in states and on streams that have no such frames. */
+static void wrong_states(void **state)
+{
+    static const struct {
+        uint8_t type, flags;
+        int32_t id;
+        size_t length;
+        const char *payload;
+    } frames[] = {
+        {NGHTTP2_DATA, 0, 1, 1, "x"},                              /* idle */
+        {NGHTTP2_DATA, 0, 0, 1, "x"},                              /* no stream */
+        {NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 2, 1, "\x82"}, /* a server's */
+        {NGHTTP2_WINDOW_UPDATE, 0, 1, 4, "\0\0\0\1"},              /* idle */
+        {NGHTTP2_RST_STREAM, 0, 1, 4, "\0\0\0\1"},
+        {NGHTTP2_CONTINUATION, NGHTTP2_FLAG_END_HEADERS, 1, 1, "\x82"}, /* of nothing */
+        {NGHTTP2_PING, 0, 1, 8, "12345678"},
+        {NGHTTP2_SETTINGS, 0, 0, 5, "12345"},
+        {NGHTTP2_GOAWAY, 0, 1, 8, "12345678"},
+        {NGHTTP2_PUSH_PROMISE, NGHTTP2_FLAG_END_HEADERS, 1, 5, "\0\0\0\2\x82"},
+        {NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, 1, "\xff"}, /* no such field */
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        talk();
+        peer_frame(frames[i].type, frames[i].flags, frames[i].id, frames[i].payload,
+                   frames[i].length);
+        fake_turn();
+        fake_turn();
+        assert_true(fake.closing);
+        assert_int_not_equal(written_goaway(), NGHTTP2_NO_ERROR);
+        assert_non_null(strstr(fake.logged.bytes, "broke the protocol"));
+        peer_gone();
+        set_up(state);
+    }
 }
 
 static void floods(void **state)
@@ -778,6 +968,10 @@ int main(void)
         CASE(nothing_beyond_the_peers_window),
         CASE(a_long_answer),
         CASE(a_stalled_upload_starves_no_other),
+        CASE(an_upload_before_the_window_is_known),
+        CASE(a_window_grows_for_who_uses_it_up),
+        CASE(a_window_does_not_grow_for_who_is_slow),
+        CASE(windows_have_a_bound_in_sum),
         CASE(an_early_answer),
         CASE(an_answer_that_breaks_off),
         CASE(a_body_that_is_not_what_was_announced),
@@ -787,6 +981,11 @@ int main(void)
         CASE(a_half_closed_client),
         CASE(rapid_reset),
         CASE(made_to_reset),
+        CASE(resets_wait_for_core),
+        CASE(continuation_flood),
+        CASE(hpack_bomb),
+        CASE(acknowledgements_that_nobody_reads),
+        CASE(wrong_states),
         CASE(floods),
         CASE(deadlines),
         CASE(a_head_that_does_not_end),
