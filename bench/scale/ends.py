@@ -1,6 +1,7 @@
 """Both ends of connections through weir: clients that connect to it, and their origin."""
 import contextlib
 import socket
+import subprocess
 
 from harness.lab import Failure
 
@@ -15,8 +16,8 @@ USUAL_FIELDS = (b"User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20
 class Ends:
     """A context: every socket that it made is closed when it is left."""
 
-    def __init__(self, port):
-        self.port = port
+    def __init__(self, lab, port):
+        self.lab, self.port = lab, port
         self.sockets = contextlib.ExitStack()
 
     def __enter__(self):
@@ -40,6 +41,15 @@ class Ends:
         client.settimeout(SECONDS)
         client.connect(("127.0.0.1", self.port))
         return client
+
+    def connect_tls(self, count, group):
+        """So many clients that have agreed on that group, and got an answer from weir."""
+        process = self.lab.start(
+            [self.lab.tool("tls_clients"), str(self.port), str(count), group],
+            self.lab.load_processor, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.sockets.callback(process.kill)
+        if process.stdout.readline() != "ready\n":
+            raise process.failure("is not ready")
 
     def accept(self):
         """weir's next connection to the origin."""

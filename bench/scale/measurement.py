@@ -37,15 +37,15 @@ def judge(scenario, idle, used, after):
 
 def measure(lab, scenario, arguments):
     """A run for each round."""
-    subject = Subject(lab, arguments.weir)
+    subject = Subject(lab, arguments.weir, scenario.tls)
     if scenario.warm_up:
-        with Ends(subject.port) as ends:
+        with Ends(lab, subject.port) as ends:
             scenario.hold(ends, scenario.warm_up)
     idle = subject.rest()
     runs = []
     for _ in range(arguments.rounds):
         subject.forget_peak()
-        with Ends(subject.port) as ends:
+        with Ends(lab, subject.port) as ends:
             scenario.hold(ends, scenario.count, **scenario.settings)
             subject.expect_connections(scenario.count * scenario.connections)
             used = subject.peak() if scenario.peak else subject.resident()

@@ -25,6 +25,7 @@ class Scenario:
     budget: int        # bytes
     each: bool = True  # the budget is for each of `count`, beside what is resident when idle
     peak: bool = True  # it is for the most that was resident; else for what is when hold() returns
+    tls: bool = False  # clients speak TLS
     settings: dict = field(default_factory=dict)  # of hold(), but not of the warm-up's
 
 
@@ -117,6 +118,11 @@ def hold_idle_tunnels(ends, count, up=517, down=4000):
         peers.read_exactly(server, up)
         server.sendall(BLOCK[:down])
         peers.read_exactly(client, down)
+    time.sleep(3)
+
+
+def hold_idle_tls(ends, count, group):
+    ends.connect_tls(count, group)
     time.sleep(3)
 
 
@@ -235,6 +241,13 @@ def slowloris(name, summary, **settings):
                     count=2000, connections=1, warm_up=20, budget=3 * KIB)
 
 
+def idle_tls(name, group, budget):
+    def hold(ends, count):
+        hold_idle_tls(ends, count, group)
+    return Scenario(name, f"idle connections of TLS after a request, {group}", hold, count=1000,
+                    connections=1, warm_up=20, budget=budget, peak=False, tls=True)
+
+
 SCENARIOS = [
     Scenario("idle", "nothing: the process, one worker", hold_nothing,
              count=1, connections=0, warm_up=0, budget=8 * MIB, each=False),
@@ -250,6 +263,10 @@ SCENARIOS = [
              count=8000, connections=2, warm_up=20, budget=3 * KIB, peak=False),
     Scenario("tunnels", "idle CONNECT tunnels", hold_idle_tunnels,
              count=4000, connections=2, warm_up=20, budget=4 * KIB, peak=False),
+    Scenario("idle-tls", "nothing: the process, one worker, a listener with TLS", hold_nothing,
+             count=1, connections=0, warm_up=0, budget=8.5 * MIB, each=False, tls=True),
+    idle_tls("tls", "X25519", 28 * KIB),
+    idle_tls("tls-mlkem", "X25519MLKEM768", 34 * KIB),
     Scenario("slow-readers", "clients that read 16 MiB at 8 KiB/s, after 40 s", hold_slow_readers,
              count=200, connections=2, warm_up=4, budget=72 * KIB, settings={"seconds": 40}),
     Scenario("events", "stalled readers of 655 queued events", hold_stalled_events,

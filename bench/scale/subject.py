@@ -4,6 +4,7 @@ import os
 import re
 import time
 
+from harness import certificate
 from harness.lab import Failure
 
 CLOSE_SECONDS = 10  # until weir has noticed that everybody left
@@ -13,11 +14,14 @@ REST_SECONDS = 3    # after that, for weir to give memory back
 class Subject:
     """A weir with one worker that has its processor to itself."""
 
-    def __init__(self, lab, program):
+    def __init__(self, lab, program, tls=False):
+        pair, tls_text = certificate.make(lab) if tls else None, ""
+        if tls:
+            tls_text = f", tls: {{ certificates: [ {{ certificate: {pair[0]}, key: {pair[1]} }} ] }}"
         # More clients than the limit that follows from a modest `ulimit -n`.
-        configuration = lab.write("scale.yaml", "limits: { connections_max: 10000 }\n")
-        self.process = lab.start([program, "-l", "127.0.0.1:0", "-w", "1", "-c", configuration],
-                                 lab.proxy_processor)
+        configuration = lab.write("scale.yaml", "limits: { connections_max: 10000 }\nworkers: 1\n"
+                                  f"listen: [ {{ address: 127.0.0.1:0{tls_text} }} ]\n")
+        self.process = lab.start([program, "-c", configuration], lab.proxy_processor)
         self.port = int(self.process.wait_until(self.announced, "listen").group(1))
         self.listening = self.count_sockets()
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 _Thread_local struct breadcrumb breadcrumb;
@@ -82,14 +83,22 @@ static void on_fatal(int number)
 
 enum { STACK_BYTES = 32 << 10 };
 
-static _Thread_local char stack[STACK_BYTES]; /* pages that nobody touches until then */
-static bool watches;                          /* no sanitizer does */
+static bool watches; /* no sanitizer does */
+
+/* Pages that nobody touches until then; they are there until weir ends, as its threads are. */
+static void give_stack(void)
+{
+    stack_t own = {.ss_size = STACK_BYTES};
+    own.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own.ss_sp != MAP_FAILED)
+        sigaltstack(&own, NULL);
+}
 
 void breadcrumb_watch_thread(void)
 {
-    stack_t own = {.ss_sp = stack, .ss_size = sizeof stack}, before;
+    stack_t before;
     if (watches && !sigaltstack(NULL, &before) && before.ss_flags & SS_DISABLE)
-        sigaltstack(&own, NULL);
+        give_stack();
 }
 
 static void watch(int number, const struct sigaction *action)
