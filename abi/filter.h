@@ -221,10 +221,24 @@ enum {
     WEIR_ROUTE = 5,    /* its name in the configuration, empty: none */
     WEIR_UPSTREAM = 6, /* likewise */
     WEIR_USER = 7,
-    WEIR_ANSWERED_BY = 8,   /* the response: "server", "weir", or the filter's name */
-    WEIR_CAUSE = 9,         /* why it ended, as in the access log: "ok", "dns_error" */
-    WEIR_IDENTITY = 10,     /* of the exchange, as in the access log: "0-42" */
-    WEIR_CLIENT_SCHEME = 11 /* how the client speaks to weir: "http", or "https" over TLS */
+    WEIR_ANSWERED_BY = 8,    /* the response: "server", "weir", or the filter's name */
+    WEIR_CAUSE = 9,          /* why it ended, as in the access log: "ok", "dns_error" */
+    WEIR_IDENTITY = 10,      /* of the exchange, as in the access log: "0-42" */
+    WEIR_CLIENT_SCHEME = 11, /* how the client speaks to weir: "http", or "https" over TLS */
+    /* Of the two connections: what is spoken on it, "h1" or "h2"; with TLS its version, "TLSv1.3",
+     * its cipher, and the name that whoever connected asked for (SNI). */
+    WEIR_CLIENT_PROTOCOL = 12,
+    WEIR_CLIENT_TLS = 13,
+    WEIR_CLIENT_CIPHER = 14,
+    WEIR_CLIENT_TLS_NAME = 15,
+    WEIR_SERVER_PROTOCOL = 16,
+    WEIR_SERVER_TLS = 17,
+    WEIR_SERVER_CIPHER = 18,
+    WEIR_SERVER_TLS_NAME = 19,
+    /* Of the certificate that the client showed, if it was verified: its subject, "CN=ann", and its
+     * SHA-256, hexadecimal. */
+    WEIR_CLIENT_CERTIFICATE = 20,
+    WEIR_CLIENT_FINGERPRINT = 21
 };
 
 /* Numbers that number() tells; 0 when there is none (yet). */

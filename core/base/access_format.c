@@ -41,6 +41,16 @@ static const struct name {
     {"why", ACCESS_TEXT, AT(why)},
     {"attempts", ACCESS_NUMBER, AT(attempts)},
     {"reused", ACCESS_FLAG, AT(reused)},
+    {"client_protocol", ACCESS_TEXT, AT(client_leg.protocol)},
+    {"client_tls", ACCESS_TEXT, AT(client_leg.tls)},
+    {"client_cipher", ACCESS_TEXT, AT(client_leg.cipher)},
+    {"client_tls_name", ACCESS_TEXT, AT(client_leg.tls_name)},
+    {"client_certificate", ACCESS_TEXT, AT(certificate)},
+    {"client_fingerprint", ACCESS_TEXT, AT(fingerprint)},
+    {"server_protocol", ACCESS_TEXT, AT(server_leg.protocol)},
+    {"server_tls", ACCESS_TEXT, AT(server_leg.tls)},
+    {"server_cipher", ACCESS_TEXT, AT(server_leg.cipher)},
+    {"server_tls_name", ACCESS_TEXT, AT(server_leg.tls_name)},
 };
 enum { NAMES = sizeof names / sizeof *names };
 

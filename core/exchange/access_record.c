@@ -17,11 +17,13 @@ void access_note_begin(struct exchange *x, const struct connection *connection)
     notes->client = connection->carrier->facts.peer;
     address_unmap(&notes->client);
     notes->listener = connection->terms ? connection->terms->listener : NULL;
+    notes_client_leg(x, connection);
 }
 
 void access_note_sent(struct exchange *x)
 {
     x->notes->server = x->server.connection->carrier->facts.peer;
+    notes_server_leg(x, x->server.connection);
     x->notes->sent_us = loop_now_us(x->worker->loop);
     x->notes->answered_us = 0;
 }
@@ -40,6 +42,17 @@ static enum access_by answered_by(const struct exchange *x)
     if (x->progress != PROGRESS_ANSWERED)
         return ACCESS_BY_SERVER;
     return x->cause == WEIR_OK && x->filters.record->replier ? ACCESS_BY_FILTER : ACCESS_BY_WEIR;
+}
+
+static weir_string text_of(const char *text)
+{
+    return text ? string_of(text) : (weir_string){"", 0};
+}
+
+static struct access_leg leg_of(const struct leg_notes *leg)
+{
+    return (struct access_leg){text_of(leg->protocol), text_of(leg->tls), text_of(leg->cipher),
+                               leg->tls_name};
 }
 
 /* 0 means that it did not happen. */
@@ -62,6 +75,10 @@ static void write_record(struct exchange *x)
         .time_us = loop_wall_us(loop) - total_us,
         .client = notes_client(notes, client),
         .server = notes_server(notes, server),
+        .client_leg = leg_of(&notes->client_leg),
+        .server_leg = leg_of(&notes->server_leg),
+        .certificate = notes->certificate,
+        .fingerprint = notes->fingerprint,
         .user = notes->user,
         .variables = &notes->variables,
         .request = &x->request->view,

@@ -85,6 +85,43 @@ static weir_string cause(const struct exchange *x)
     return why == WEIR_OK && !x->finished ? nothing : string_of(cause_name(why));
 }
 
+static weir_string text_or_nothing(const char *text)
+{
+    return text ? string_of(text) : nothing;
+}
+
+static weir_string given(weir_string text)
+{
+    return text.bytes ? text : nothing;
+}
+
+/* Of a connection. Without bytes: there is no such fact. */
+static weir_string leg_text(const struct exchange_notes *notes, uint32_t what)
+{
+    bool client_side = what < WEIR_SERVER_PROTOCOL;
+    const struct leg_notes *leg = client_side ? &notes->client_leg : &notes->server_leg;
+    switch (what) {
+    case WEIR_CLIENT_PROTOCOL:
+    case WEIR_SERVER_PROTOCOL:
+        return text_or_nothing(leg->protocol);
+    case WEIR_CLIENT_TLS:
+    case WEIR_SERVER_TLS:
+        return text_or_nothing(leg->tls);
+    case WEIR_CLIENT_CIPHER:
+    case WEIR_SERVER_CIPHER:
+        return text_or_nothing(leg->cipher);
+    case WEIR_CLIENT_TLS_NAME:
+    case WEIR_SERVER_TLS_NAME:
+        return given(leg->tls_name);
+    case WEIR_CLIENT_CERTIFICATE:
+        return given(notes->certificate);
+    case WEIR_CLIENT_FINGERPRINT:
+        return given(notes->fingerprint);
+    default:
+        return (weir_string){NULL, 0};
+    }
+}
+
 /* Without bytes: there is no such fact. */
 static weir_string text_of(const struct exchange *x, uint32_t what)
 {
@@ -113,7 +150,7 @@ static weir_string text_of(const struct exchange *x, uint32_t what)
     case WEIR_CLIENT_SCHEME:
         return scheme(x);
     default:
-        return (weir_string){NULL, 0};
+        return leg_text(notes, what);
     }
 }
 

@@ -14,6 +14,33 @@ struct exchange_notes *notes_of(struct exchange *x)
     return x->notes;
 }
 
+static void note_leg(struct exchange *x, struct leg_notes *leg, const struct connection *connection)
+{
+    const struct tls_facts *tls = connection->carrier->facts.tls;
+    *leg = (struct leg_notes){.protocol = connection->protocol->name};
+    if (!tls)
+        return;
+    leg->tls = tls->version;
+    leg->cipher = tls->cipher;
+    leg->tls_name = arena_copy(&x->arena, tls->server_name);
+}
+
+void notes_client_leg(struct exchange *x, const struct connection *connection)
+{
+    const struct tls_facts *tls = connection->carrier->facts.tls;
+    struct exchange_notes *notes = notes_of(x);
+    note_leg(x, &notes->client_leg, connection);
+    if (!tls || !tls->peer)
+        return;
+    notes->certificate = arena_copy(&x->arena, string_of(tls->peer->subject));
+    notes->fingerprint = arena_copy(&x->arena, string_of(tls->peer->fingerprint));
+}
+
+void notes_server_leg(struct exchange *x, const struct connection *connection)
+{
+    note_leg(x, &notes_of(x)->server_leg, connection);
+}
+
 weir_result notes_set_user(struct exchange *x, weir_string user)
 {
     if (!user.length || !string_is_field_value(user))

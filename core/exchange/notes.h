@@ -8,6 +8,12 @@
 #include "core/base/variable.h"
 #include "core/exchange/exchange.h"
 
+/* What is spoken on a leg's connection; with TLS also how. NULL, empty: nothing (yet). */
+struct leg_notes {
+    const char *protocol, *tls, *cipher; /* "h2", "TLSv1.3"; not this exchange's */
+    weir_string tls_name;                /* that was asked for, copied */
+};
+
 /* Addresses are copied, because the connections may be gone when the exchange ends. */
 struct exchange_notes {
     struct address client, server;
@@ -16,9 +22,15 @@ struct exchange_notes {
     weir_string user;              /* who the client proved to be; empty: nobody knows */
     weir_result cause;             /* why it ended; WEIR_OK: it has not, or well */
     struct variables variables;
+    struct leg_notes client_leg, server_leg;
+    weir_string certificate, fingerprint; /* the client's, verified; copied */
 };
 
 enum { USER_BYTES = 1024 };
+
+/* The exchange has a connection on that side. */
+void notes_client_leg(struct exchange *exchange, const struct connection *connection);
+void notes_server_leg(struct exchange *exchange, const struct connection *connection);
 
 /* Those of the exchange, made empty if there are none. */
 struct exchange_notes *notes_of(struct exchange *exchange);

@@ -30,6 +30,15 @@ static const struct {
     {"listener", PART_TEXT, WEIR_LISTENER},
     {"upstream", PART_TEXT, WEIR_UPSTREAM},
     {"server", PART_TEXT, WEIR_SERVER_ADDRESS},
+    {"client_protocol", PART_TEXT, WEIR_CLIENT_PROTOCOL},
+    {"client_tls", PART_TEXT, WEIR_CLIENT_TLS},
+    {"client_cipher", PART_TEXT, WEIR_CLIENT_CIPHER},
+    {"client_tls_name", PART_TEXT, WEIR_CLIENT_TLS_NAME},
+    {"client_certificate", PART_TEXT, WEIR_CLIENT_CERTIFICATE},
+    {"client_fingerprint", PART_TEXT, WEIR_CLIENT_FINGERPRINT},
+    {"server_protocol", PART_TEXT, WEIR_SERVER_PROTOCOL},
+    {"server_tls", PART_TEXT, WEIR_SERVER_TLS},
+    {"server_cipher", PART_TEXT, WEIR_SERVER_CIPHER},
 };
 enum { NAMES = sizeof names / sizeof *names };
 

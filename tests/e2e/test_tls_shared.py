@@ -1,5 +1,6 @@
 """TLS with servers that speak HTTP/2, or not: what is agreed, who shares a connection, 421."""
 import shutil
+import subprocess
 import threading
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 pytest.importorskip("h2", reason="needs Debian's python3-h2")
 
 import secure_origins  # noqa: E402
-from certificates import Authority  # noqa: E402
+from certificates import Authority, openssl  # noqa: E402
 from client import Client  # noqa: E402
 
 REAL = [pytest.param(name, marks=pytest.mark.skipif(not secure_origins.program(name),
@@ -121,6 +122,38 @@ def test_421_of_a_fresh_connection_is_the_answer(start, authority, keep):
     with Client(weir.address) as client:
         assert ask(client, f"https://localhost:{origin.port}/").status == 421
     assert origin.connections == 1
+
+
+def test_filters_and_the_log_know_both_legs(start_weir, tmp_path, authority, keep):
+    origin = keep(secure_origins.CountingOrigin(authority.issue("legs")))
+    own, ann = authority.issue("front"), authority.issue("ann")
+    facts = ("{client_protocol} {client_tls} {client_cipher} {client_tls_name} "
+             "{client_certificate} {client_fingerprint} {server_protocol} {server_tls} "
+             "{server_cipher}")
+    log, path = tmp_path / "access.log", tmp_path / "weir.yaml"
+    path.write_text(f"""workers: 1
+listen: [ {{ address: 127.0.0.1:0, tls: {{ certificates: [ {own.yaml()} ],
+             client_certificates: required, client_ca: {authority.certificate} }} }} ]
+fixed_upstream: app
+upstream: {{ app: {{ servers: [ localhost:{origin.port} ],
+                    tls: {{ ca_files: {authority.certificate} }} }} }}
+filters: [ {{ use: headers, with: {{ response: {{ set: {{ X-Facts: "{facts}" }} }} }} }} ]
+log: {{ access: {{ format: "{facts} {{server_tls_name}}", file: {log} }} }}
+""")
+    weir = start_weir("-c", str(path))
+    done = subprocess.run(
+        ["curl", "-sSi", "--max-time", "10", "--http1.1", "--cacert", str(authority.certificate),
+         "--cert", str(ann.certificate), "--key", str(ann.key),
+         f"https://localhost:{weir.address[1]}/"], capture_output=True, text=True, timeout=20)
+    print_of = openssl("x509", "-in", ann.certificate, "-noout", "-fingerprint", "-sha256")
+    fingerprint = print_of.stdout.decode().partition("=")[2].strip().replace(":", "").lower()
+    said = [line for line in done.stdout.splitlines() if line.lower().startswith("x-facts: ")]
+    version, suite = "TLSv1.3", "TLS_AES_256_GCM_SHA384"
+    expected = (f"h1 {version} {suite} localhost CN=ann {fingerprint} h2 {version} {suite}")
+    assert [line[9:] for line in said] == [expected], done
+    weir.terminate()
+    weir.finish()
+    assert log.read_text() == expected + " localhost\n"
 
 
 def test_who_switches_protocols_asks_for_http_1(start, authority, keep, tmp_path):

@@ -86,6 +86,8 @@ static struct address address(const char *text)
     return parsed;
 }
 
+static const weir_protocol protocol = {.size = sizeof protocol, .name = "h1"};
+
 static int set_up(void **state)
 {
     memset(&exchange, 0, sizeof exchange);
@@ -103,6 +105,7 @@ static int set_up(void **state)
     server_carrier.facts.peer = address("10.0.0.1:65535");
     client.carrier = &client_carrier;
     server.carrier = &server_carrier;
+    client.protocol = server.protocol = &protocol;
     arena_init(&exchange.arena, first_block, sizeof first_block);
     exchange.worker = &worker;
     exchange.snapshot = &snapshot;

@@ -75,6 +75,15 @@ static struct address address(const char *text)
     return parsed;
 }
 
+static const weir_protocol h1 = {.size = sizeof h1, .name = "h1"};
+static const weir_protocol h2 = {.size = sizeof h2, .name = "h2"};
+static const struct tls_peer peer = {.subject = "CN=ann", .fingerprint = "c0ffee"};
+static const struct tls_facts tls = {.version = "TLSv1.3",
+                                     .cipher = "TLS_AES_128_GCM_SHA256",
+                                     .alpn = WEIR_STRING("h2"),
+                                     .server_name = WEIR_STRING("a.example"),
+                                     .peer = &peer};
+
 static int set_up(void **state)
 {
     memset(&exchange, 0, sizeof exchange);
@@ -88,8 +97,8 @@ static int set_up(void **state)
     client_carrier.facts.local = address("[::ffff:192.0.2.9]:3128");
     server_carrier.facts.peer = address("[2001:db8::1]:80");
     terms.listener = "[::]:3128";
-    client = (struct connection){.carrier = &client_carrier, .terms = &terms};
-    server = (struct connection){.carrier = &server_carrier};
+    client = (struct connection){.carrier = &client_carrier, .protocol = &h1, .terms = &terms};
+    server = (struct connection){.carrier = &server_carrier, .protocol = &h2};
     chain.count = 1;
     arena_init(&exchange.arena, first_block, sizeof first_block);
     exchange.worker = &worker;
@@ -152,6 +161,9 @@ static void before_anything_happens(void **state)
     text_is(WEIR_CAUSE, "");
     text_is(WEIR_IDENTITY, "2-77");
     text_is(WEIR_CLIENT_SCHEME, "http");
+    text_is(WEIR_CLIENT_PROTOCOL, "h1");
+    for (uint32_t what = WEIR_CLIENT_TLS; what <= WEIR_CLIENT_FINGERPRINT; what++)
+        text_is(what, "");
     number_is(WEIR_STATUS, 0);
     number_is(WEIR_EXCHANGE_NUMBER, 77);
     number_is(WEIR_ATTEMPTS, 0);
@@ -161,6 +173,24 @@ static void before_anything_happens(void **state)
     number_is(WEIR_FIRST_BYTE_US, 0);
     number_is(WEIR_TOTAL_US, 0);
     number_is(WEIR_CLIENT_PORT, 1025);
+}
+
+static void both_legs_with_tls(void **state)
+{
+    client_carrier.facts.tls = server_carrier.facts.tls = &tls;
+    access_begin(&exchange, &client);
+    answer();
+    client_carrier.facts.tls = server_carrier.facts.tls = NULL; /* the connections are gone */
+    text_is(WEIR_CLIENT_PROTOCOL, "h1");
+    text_is(WEIR_CLIENT_TLS, "TLSv1.3");
+    text_is(WEIR_CLIENT_CIPHER, "TLS_AES_128_GCM_SHA256");
+    text_is(WEIR_CLIENT_TLS_NAME, "a.example");
+    text_is(WEIR_SERVER_PROTOCOL, "h2");
+    text_is(WEIR_SERVER_TLS, "TLSv1.3");
+    text_is(WEIR_SERVER_CIPHER, "TLS_AES_128_GCM_SHA256");
+    text_is(WEIR_SERVER_TLS_NAME, "a.example");
+    text_is(WEIR_CLIENT_CERTIFICATE, "CN=ann");
+    text_is(WEIR_CLIENT_FINGERPRINT, "c0ffee");
 }
 
 static void afterwards(void **state)
@@ -277,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(before_anything_happens),
+        TEST(both_legs_with_tls),
         TEST(afterwards),
         TEST(connections_may_be_gone),
         TEST(who_answered_and_why),

@@ -318,6 +318,9 @@ static void values_are_checked(void **state)
     mistaken("request: { add: { A: [ x, '{Client}' ] } }",
              "1: {Client} is no placeholder; there are {client}, {client_port}, {user}, {host}, "
              "{method}, {path}, {scheme}, {id}, {listener}, {upstream}, {server}, "
+             "{client_protocol}, {client_tls}, {client_cipher}, {client_tls_name}, "
+             "{client_certificate}, {client_fingerprint}, {server_protocol}, {server_tls}, "
+             "{server_cipher}, "
              "{variable:NAME}\n");
 }
 

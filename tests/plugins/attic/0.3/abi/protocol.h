@@ -114,6 +114,10 @@ typedef struct weir_channel_operations {
     uint32_t (*spare)(const weir_connection *connection);
 } weir_channel_operations;
 
+/* What spare() says of a connection on which the peer has not yet said how many it takes: it takes
+ * one. Whoever wants another waits for spare_changed(), or for the end of the connection. */
+#define WEIR_SPARE_LATER UINT32_MAX
+
 /* Flags of a protocol. */
 enum {
     /* A connection to a server takes several exchanges at once: further ones wait for it while it
@@ -170,6 +174,8 @@ typedef struct weir_protocol_host {
     /* Has them judge these; authenticated() has the answer, never before this returns. When it is
      * WEIR_OK all exchanges of the connection have that user. One at a time. */
     void (*authenticate)(weir_connection *connection, const weir_credentials *credentials);
+    /* Server side: spare() says something else now, and not because an exchange is over. */
+    void (*spare_changed)(weir_connection *connection);
 } weir_protocol_host;
 
 #ifdef __cplusplus
