@@ -208,7 +208,7 @@ static struct connection *first_with_spare(struct link *list)
            !takes_more(connection)) {
         bool last = ((struct origin *)connection->keeper)->connections == 1;
         if (!serves(connection))
-            connection_close(connection, CARRIER_CLOSE_NOW, WEIR_OK);
+            connection_close(connection, CARRIER_CLOSE_FLUSH, WEIR_OK);
         if (last) /* and the list may be gone */
             return NULL;
     }
@@ -263,7 +263,7 @@ static void make_room(struct pool *pool)
     struct origin *origin = NULL;
     while (!origin)
         origin = find_idle(pool->buckets[pool->hand++ % BUCKETS]);
-    connection_close(CONTAINER(origin->idle.previous, struct connection, kept), CARRIER_CLOSE_NOW,
+    connection_close(CONTAINER(origin->idle.previous, struct connection, kept), CARRIER_CLOSE_FLUSH,
                      WEIR_OK);
 }
 
@@ -329,7 +329,7 @@ void pool_put(struct pool *pool, struct connection *connection)
     note_settling(connection);
     uint32_t most = idle_most(pool, connection->worker);
     if (connection->worker->draining || !most || !connection_spare(connection)) {
-        connection_close(connection, CARRIER_CLOSE_NOW, WEIR_OK);
+        connection_close(connection, CARRIER_CLOSE_FLUSH, WEIR_OK);
         return;
     }
     if (pool->idle_count >= most)
@@ -347,7 +347,7 @@ void pool_close_idle(struct pool *pool)
             next = origin->next;
             for (uint32_t left = origin->connections; left && !link_alone(&origin->idle); left--)
                 connection_close(CONTAINER(origin->idle.next, struct connection, kept),
-                                 CARRIER_CLOSE_NOW, WEIR_STOPPING);
+                                 CARRIER_CLOSE_FLUSH, WEIR_STOPPING);
         }
 }
 

@@ -106,7 +106,7 @@ class CountingOrigin:
         self.context.load_cert_chain(pair.certificate, pair.key)
         self.context.set_alpn_protocols(["h2"])
         self.together, self.status = together, status
-        self.connections = 0
+        self.connections = self.ended = 0  # ended: with close_notify
         self.paths = []  # with the number of the connection
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -125,7 +125,8 @@ class CountingOrigin:
         import h2.connection
         import h2.events
         with contextlib.suppress(OSError), accepted:
-            stream = self.context.wrap_socket(accepted, server_side=True)
+            stream = self.context.wrap_socket(accepted, server_side=True,
+                                              suppress_ragged_eofs=False)
             session = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
             session.initiate_connection()
             stream.sendall(session.data_to_send())
@@ -139,6 +140,7 @@ class CountingOrigin:
                         self.answer(session, number, identity, path)
                     waiting.clear()
                 stream.sendall(session.data_to_send())
+            self.ended += 1
 
     def answer(self, session, number, identity, path):
         self.paths.append((number, path.decode()))

@@ -2,6 +2,7 @@
 import shutil
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -100,6 +101,19 @@ def test_all_who_come_at_once_share_one_handshake(start, authority, keep):
     urls = [f"https://localhost:{origin.port}/{at}" for at in range(20)]
     assert ask_together(weir, urls) == [b"HTTP/2 1 /%d" % at for at in range(20)]
     assert origin.connections == 1
+
+
+def test_what_is_idle_ends_with_a_word(start, authority, keep):
+    origin = keep(secure_origins.CountingOrigin(authority.issue("idle")))
+    weir = start()
+    with Client(weir.address) as client:
+        assert ask(client, f"https://localhost:{origin.port}/").status == 200
+    weir.terminate()
+    weir.finish()
+    end = time.monotonic() + 5
+    while not origin.ended and time.monotonic() < end:
+        time.sleep(0.01)
+    assert origin.ended == origin.connections == 1
 
 
 def test_421_is_asked_again_on_a_connection_of_its_own(start, authority, keep):
