@@ -68,9 +68,9 @@ static void end_literal(struct maker *maker)
 
 static weir_result unknown(const struct maker *maker, weir_string name)
 {
-    char known[256];
+    char known[1024];
     size_t length = 0;
-    for (size_t i = 0; i < NAMES; i++)
+    for (size_t i = 0; i < NAMES && length < sizeof known; i++)
         length += (size_t)snprintf(known + length, sizeof known - length, "{%s}, ", names[i].name);
     return headers_mistake(maker->section, "{%.*s} is no placeholder; there are %s{variable:NAME}",
                            (int)name.length, name.bytes, known);

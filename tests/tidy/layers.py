@@ -37,7 +37,7 @@ LIBRARIES = {
     "nghttp2/": ("nghttp2_", ["codecs/h2/*"]),
     "nghttp3/": ("nghttp3_", ["codecs/h3/*"]),
     "ngtcp2/": ("ngtcp2_", ["codecs/quic/*"]),
-    "openssl/": ("SSL_ EVP_ X509_ BIO_", ["codecs/tls/*", "codecs/quic/*"]),
+    "openssl/": ("SSL_ EVP_ X509_ BIO_", ["codecs/tls/*", "codecs/quic/*", "bench/tls_clients.c"]),
     "lua.h": ("lua_", ["lua/*"]),
     "lauxlib.h": ("luaL_", ["lua/*"]),
     "lualib.h": ("luaopen_", ["lua/*"]),
