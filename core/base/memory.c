@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/block.h"
+#include "core/base/sanitizer.h"
 
 struct arena_block {
     struct arena_block *next;
@@ -82,7 +83,9 @@ size_t memory_spare(void)
 void memory_trim(void)
 {
     usage.most = usage.used;
-#ifdef __GLIBC__
+/* Beside a sanitizer's allocator glibc's has never begun, and would begin here: in several threads
+ * at once, which it does not expect. */
+#if defined __GLIBC__ && !defined ADDRESS_SANITIZER && !defined THREAD_SANITIZER
     /* It returns what lies between used memory, and the end of the main thread's heap. The ends of
      * the other threads' go when something large is freed into them. */
     malloc_trim(0);

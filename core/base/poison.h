@@ -5,16 +5,9 @@
 #ifndef CORE_BASE_POISON_H
 #define CORE_BASE_POISON_H
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define POISON_SEEN 1
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__ && !defined POISON_SEEN
-#define POISON_SEEN 1
-#endif
+#include "core/base/sanitizer.h"
 
-#ifdef POISON_SEEN
+#ifdef ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #define POISON(memory, bytes) ASAN_POISON_MEMORY_REGION(memory, bytes)
 #define UNPOISON(memory, bytes) ASAN_UNPOISON_MEMORY_REGION(memory, bytes)

@@ -331,9 +331,8 @@ static void empty_lines_wait_for_the_answer_too(void **state)
 static void pipelined_bytes_are_held_within_the_credit(void **state)
 {
     static const char one[] = "GET / HTTP/1.1\r\n" HOST "\r\n";
-    size_t sent = feed(one);
     while (feed(one))
-        sent += sizeof one - 1;
+        ;
     assert_int_equal(fake.carrier_credit, 0);
     assert_int_equal(fake.begun, 1);
     assert_int_equal(fake.fed, WEIR_CREDIT + sizeof one - 1);

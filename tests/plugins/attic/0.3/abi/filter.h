@@ -124,7 +124,9 @@ enum {
                                        have it instead of allow_clients */
     WEIR_FILTER_EDITS_REQUEST = 2u, /* request_body() may change its length, */
     WEIR_FILTER_EDITS_RESPONSE = 4u /* response_body() or body_full(): the host frames anew, and
-                                       the answer to HEAD has no length */
+                                       the answer to HEAD has no length. Another filter that
+                                       changes a length that was announced has failed, and the
+                                       exchange with it, also where faults are skipped */
 };
 
 typedef struct weir_filter {

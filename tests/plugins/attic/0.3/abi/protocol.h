@@ -9,7 +9,9 @@
  *    protocol reads as its own framing it grants back at once (carrier_grant); body bytes it
  *    grants back when core grants them on the channel.
  *  - A channel starts with WEIR_CREDIT bytes granted for what it delivers, without a call; and
- *    with nothing for what it is sent, until its protocol grants.
+ *    with nothing for what it is sent, until its protocol grants. A protocol whose peers have
+ *    windows may let WEIR_CREDIT_MOST of its bytes wait in core while core passes them on as fast
+ *    as they come, and little more than WEIR_CREDIT before its peer knows the window.
  *
  * What a channel is sent has two accounts. grant() is room: the peer's window, or of a protocol
  * that has no windows the carrier's. sent() is what became of the bytes: they are gone, and only
@@ -29,6 +31,7 @@ extern "C" {
 /* What a carrier and a channel start with, in bytes: near 64 KiB, and a little less than what one
  * segment of the loopback interface takes. */
 #define WEIR_CREDIT 61440
+#define WEIR_CREDIT_MOST 1048576
 
 enum { WEIR_CLIENT_SIDE = 0, WEIR_SERVER_SIDE = 1 };
 
