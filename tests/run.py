@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tests/run.py - runs the suites and ends with one line, `N passed, N failed`.
 
-usage: run.py [SUITE...]   suites: tidy, unit, tsan, sim, e2e, h1so (all of them). ./dev test builds
-first.
+usage: run.py [SUITE...]   suites: tidy, unit, tsan, sim, e2e, h1so, h2 (all of them). ./dev test
+builds first.
 """
 import concurrent.futures
 import os
@@ -25,6 +25,10 @@ PYTEST_SECONDS = 1500
 # What is run once more with h1 as a plugin: everything that h1 itself could do otherwise.
 H1SO = ROOT / "tests/e2e/weir_h1so"
 H1SO_TESTS = "errors fields framing hostile http1 reload requests reuse splits tunnel".split()
+
+# What is run once more with clients that speak HTTP/2: plugins, whatever HTTP it is. The longest first.
+H2_TESTS = ("filter_bodies filter_decisions plugin_reload filter_life filter_heads filter_hostile fetch "
+            "plugin_threads filters body_full").split()
 
 
 class Outcome:
@@ -161,8 +165,16 @@ def h1_as_plugin():
     yield pytest("e2e with h1.so", *files, WEIR=str(H1SO))
 
 
+def over_h2():
+    """Two files at a time: most of these tests wait."""
+    def run(name):
+        return pytest(f"e2e over h2, {name}", ROOT / f"tests/e2e/test_{name}.py", WEIR_CLIENT="h2")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield from pool.map(run, H2_TESTS)
+
+
 SUITES = {"tidy": tidy, "unit": unit, "tsan": threads, "sim": simulator, "e2e": end_to_end,
-          "h1so": h1_as_plugin}
+          "h1so": h1_as_plugin, "h2": over_h2}
 
 
 def main(names):

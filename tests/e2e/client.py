@@ -56,6 +56,19 @@ class Client:
         self.send(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n%s" % (authority, authority, early))
         return self.response(b"CONNECT")
 
+    def push(self, piece, most, still):
+        """Sends that again and again, until so much is sent or for so long nothing is taken; tells
+        how much was."""
+        self.socket.settimeout(still)
+        sent = 0
+        try:
+            while sent < most:
+                sent += self.socket.send(piece)
+        except TimeoutError:
+            pass
+        self.socket.settimeout(PATIENCE)
+        return sent
+
     def half_close(self):
         self.socket.shutdown(socket.SHUT_WR)
 

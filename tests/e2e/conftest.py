@@ -6,7 +6,7 @@ sys.dont_write_bytecode = True
 
 import pytest  # noqa: E402
 
-from client import Client  # noqa: E402
+from client_chosen import OVER_H2, Client  # noqa: E402
 from installation import Installation  # noqa: E402
 from origin import Origin, default  # noqa: E402
 from program import Weir, path, release_path  # noqa: E402
@@ -19,6 +19,13 @@ def pytest_sessionstart():
         path()
     except AssertionError as problem:
         pytest.exit(str(problem), returncode=1)
+
+
+def pytest_collection_modifyitems(items):
+    """What is about HTTP/1.1 alone is left out where clients speak HTTP/2, and says why."""
+    for item in items if OVER_H2 else ():
+        if marker := item.get_closest_marker("http1"):
+            item.add_marker(pytest.mark.skip(reason=f"HTTP/1.1 alone: {marker.args[0]}"))
 
 
 @pytest.fixture(scope="module")

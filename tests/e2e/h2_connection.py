@@ -19,8 +19,9 @@ import h2.settings
 from client import PATIENCE
 from message import TOKEN, VALUE, Broken, Message
 
-STREAM_WINDOW = 256 * 1024            # renewed as a test reads
+STREAM_WINDOW = 256 * 1024            # usually; renewed as a test reads
 CONNECTION_WINDOW = 4 * 1024 * 1024   # renewed at once, so that no stream holds up another
+HEADERS_MAX = 1 << 20                 # of a head
 CONNECTION_FIELDS = {b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding",
                      b"upgrade"}
 QUIET = 0.05                          # seconds: what would come on loopback has come
@@ -161,14 +162,14 @@ class Stream:
         """Nothing more comes."""
         return self.ended or self.code is not None or self.connection.end is not None
 
-    def wait(self, condition, what):
-        self.connection.wait(condition, what)
+    def wait(self, condition, what, seconds=PATIENCE):
+        self.connection.wait(condition, what, seconds)
 
     def take(self, count):
         """The next bytes, fewer only at their end."""
         taken = bytearray()
         while len(taken) < count:
-            piece = self.take_piece(min(count - len(taken), STREAM_WINDOW // 4))
+            piece = self.take_piece(min(count - len(taken), self.connection.window // 4))
             taken += piece
             if not piece:
                 break
@@ -181,7 +182,7 @@ class Stream:
             taken = bytes(self.kept[:count])
             del self.kept[:count]
             self.unacknowledged += len(taken)
-            if self.unacknowledged >= STREAM_WINDOW // 4 and not self.over():
+            if self.unacknowledged >= self.connection.window // 4 and not self.over():
                 self.connection.session.increment_flow_control_window(self.unacknowledged,
                                                                       self.number)
                 self.unacknowledged = 0
@@ -196,16 +197,16 @@ class Stream:
         self.connection.act(lambda session: session.send_headers(self.number, headers,
                                                                  end_stream=end))
 
-    def send(self, data, end=False):
+    def send(self, data, end=False, patience=PATIENCE):
         """Waits for the peer's windows; a peer that is gone is an OSError."""
         data = memoryview(data)
         while len(data) or end:
-            sent = self.send_some(data, end)
+            sent = self.send_some(data, end, patience)
             data = data[sent:]
             if not len(data):
                 return
 
-    def send_some(self, data, end):
+    def send_some(self, data, end, patience):
         window = 0
 
         def look():
@@ -216,7 +217,7 @@ class Stream:
             return window > 0 or not len(data)
 
         with self.connection.changed:
-            self.wait(look, "the peer's windows")
+            self.wait(look, "the peer's windows", patience)
             if self.code is not None or self.connection.end is not None:
                 raise ConnectionResetError(f"the stream is gone: {self.code}")
             size = min(len(data), window, self.connection.session.max_outbound_frame_size)
@@ -227,17 +228,21 @@ class Stream:
         return size
 
     def reset(self, code):
-        if self.code is not None:
-            return
-        self.connection.act(lambda session: session.reset_stream(self.number, code))
-        self.code, self.reset_by_us = code, True
+        """One that is over cannot be reset."""
+        with self.connection.changed:
+            if self.code is not None or self.ended and self.sent_end:
+                return
+            self.code, self.reset_by_us = code, True
+            self.connection.act(lambda session: session.reset_stream(self.number, code))
+            self.connection.changed.notify_all()
 
 
 class Connection:
-    """Reads and writes one socket; on_stream(stream) is told of requests."""
+    """Reads and writes one socket; on_stream(stream) is told of requests. Each stream has window."""
 
-    def __init__(self, connected, is_client, on_stream=None):
+    def __init__(self, connected, is_client, on_stream=None, window=STREAM_WINDOW):
         self.socket, self.is_client, self.on_stream = connected, is_client, on_stream
+        self.window = window
         self.changed = threading.Condition(threading.RLock())
         self.writing = threading.Lock()
         self.pending = bytearray()    # to be written
@@ -249,6 +254,7 @@ class Connection:
         self.session = Session(h2.config.H2Configuration(
             client_side=is_client, header_encoding=None, validate_outbound_headers=False,
             normalize_outbound_headers=False, validate_inbound_headers=is_client))
+        self.session.decoder.max_header_list_size = HEADERS_MAX  # which it says to nobody
         self.socket.settimeout(None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
@@ -258,7 +264,7 @@ class Connection:
         self.thread.start()
 
     def greet(self):
-        values = {Setting.INITIAL_WINDOW_SIZE: STREAM_WINDOW, Setting.MAX_CONCURRENT_STREAMS: 100}
+        values = {Setting.INITIAL_WINDOW_SIZE: self.window, Setting.MAX_CONCURRENT_STREAMS: 100}
         if self.is_client:
             values[Setting.ENABLE_PUSH] = 0
         else:

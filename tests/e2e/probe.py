@@ -6,7 +6,7 @@ whose faults fail the exchange, and "s", whose faults are skipped.
 import itertools
 import time
 
-from client import Client
+from client_chosen import Client
 from plugins import built
 
 CHAIN = (("a", "fail", ()), ("b", "fail", ()), ("s", "skip", ()))

@@ -1,7 +1,7 @@
 """A filter that wants bodies whole and changes them: tests/plugins/rewrite.c."""
 import pytest
 
-from client import Client
+from client_chosen import Client
 from message import chunked
 from plugins import built
 

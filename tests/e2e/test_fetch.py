@@ -6,7 +6,7 @@ import urllib.parse
 import pytest
 
 from certificates import Authority
-from client import Client
+from client_chosen import Client
 from origin import always, ok
 from plugins import built
 from secure_origins import CountingOrigin

@@ -10,6 +10,7 @@ from origin import echo, ok
 from plugins import compile_plugin
 from probe import Probes, configuration, request, tunnel
 from program import Weir, release_path
+from speaker_h1 import WEBSOCKET_KEY, websocket_accept
 
 CREDIT = 61440
 TEXT = bytes(b"abcdefghijklmnopqrstuvwxyz"[i * i % 26] for i in range(200000))
@@ -418,13 +419,7 @@ def test_a_gibibyte_under_a_pause(tmp_path, make_origin, hook):
             client.send(post)
             probes.trace.wait(key, lambda lines: f"b {hook}" in lines or hook == "request_body")
             before = probes.weir.memory()
-            client.socket.settimeout(0.5)
-            sent = 0
-            try:
-                while sent < 1 << 30:
-                    sent += client.socket.send(bytes(1 << 20))
-            except TimeoutError:
-                pass
+            sent = client.push(bytes(1 << 20), 1 << 30, still=0.5)
             assert sent < 64 << 20, sent
             assert probes.weir.memory() - before < 1 << 20
             client.reset()
@@ -498,7 +493,7 @@ def test_half_closed_tunnels_with_pauses(probes, make_origin, half):
             assert connection.reader.take_rest() == b"abc"
             connection.send(b"bye")
     direction = "request" if half == "client" else "response"
-    key, head = tunnel(make_origin(server), f"a.tunnel=if_{direction}; timer 100; pause | timer 100; pause | ",
+    key, head = tunnel(make_origin(server), f"a.tunnel=if_{direction}; timer 100; pause | if_{direction}; timer 100; pause | ",
                        f"a.event_timer=to_{direction}; resume")
     with probes.client() as client:
         client.send(head)
@@ -541,14 +536,17 @@ def test_buffering_a_tunnel_waits_for_nothing(probes, make_origin, hook):
 def test_upgrades(probes, make_origin):
     """What is sent ahead of 101 reaches tunnel hooks only, whole."""
     def server(connection):
-        connection.request_head()
+        key = connection.request_head().get(b"sec-websocket-key")
         time.sleep(0.1)
         connection.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n"
-                        b"Upgrade: websocket\r\n\r\n")
+                        b"Upgrade: websocket\r\nSec-WebSocket-Accept: %s\r\n\r\n"
+                        % websocket_accept(key))
         echo_tunnel(connection)
     for script in ("a.x=", "a.request=buffer", "a.request_body=upper"):
         key, get = request(make_origin(server), script,
-                           fields=b"Connection: upgrade\r\nUpgrade: websocket\r\n")
+                           fields=b"Connection: upgrade\r\nUpgrade: websocket\r\n"
+                                  b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n"
+                                  % WEBSOCKET_KEY[1])
         with probes.client() as client:
             client.send(get + b"ahead")
             assert message.read_head(client.reader, message.STATUS_LINE).status == 101

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from client import Client
+from client_chosen import Client
 from origin import echo
 from plugins import compile_plugin
 from probe import Probes, configuration, request

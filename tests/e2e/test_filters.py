@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from client import Client
+from client_chosen import Client
 from origin import ok
 from plugins import built
 from program import run
@@ -154,9 +154,9 @@ def test_a_guard_stands_for_allow_clients(tmp_path, text, returncode):
 
 # --- routes
 
-def test_routes(start_weir, tmp_path, make_origin):
+@pytest.fixture
+def routed(start_weir, tmp_path, make_origin):
     app = make_origin(lambda connection: answer(connection, b"app"))
-    other = make_origin(lambda connection: answer(connection, b"other"))
     file = tmp_path / "weir.yaml"
     file.write_text(f"""
 workers: 1
@@ -165,15 +165,23 @@ upstream: {{ app: {{ servers: [ {app.authority.decode()} ] }} }}
 routes:
   - {{ when: {{ host: [ app.example, "*.app.example" ], path: /api/* }}, to: app }}
 """)
-    weir = start_weir("-c", str(file))
-    with Client(weir.address) as client:
+    return start_weir("-c", str(file))
+
+
+def test_routes(routed, make_origin):
+    other = make_origin(lambda connection: answer(connection, b"other"))
+    with Client(routed.address) as client:
         for host in (b"app.example", b"APP.example:81", b"a.b.app.example."):
             asked = client.ask(b"GET /api/x HTTP/1.1\r\nHost: %s\r\n\r\n" % host)
             assert asked.body == b"app", host
         assert client.ask(get(other)).body == b"other"
+
+
+@pytest.mark.http1("requests of HTTP/2 have no origin-form")
+def test_a_path_alone_that_no_route_takes(routed):
     for request in (b"GET /ap HTTP/1.1\r\nHost: app.example\r\n\r\n",
                     b"GET /api/x HTTP/1.1\r\nHost: xapp.example\r\n\r\n"):
-        with Client(weir.address) as client:
+        with Client(routed.address) as client:
             assert client.ask(request).status == 400
 
 

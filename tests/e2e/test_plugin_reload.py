@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from client import Client
+from client_chosen import Client
 from plugins import compile_plugin
 from program import release_path
 from test_reload import Running, get, waiting

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 
-from client import Client
+from client_chosen import Client
 from origin import ok
 from plugins import compile_plugin
 from program import path
