@@ -87,7 +87,7 @@ static void the_last_one_freed_comes_first(void **state)
 /* Of builds with AddressSanitizer. */
 static void what_is_free_is_not_to_be_touched(void **state)
 {
-#ifdef POISON_SEEN
+#ifdef ADDRESS_SANITIZER
     uint8_t *first = block_new(), *second = block_new();
     block_free(first);
     assert_true(__asan_address_is_poisoned(first));
