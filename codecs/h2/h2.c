@@ -50,10 +50,22 @@ static void shut(weir_connection *connection, uint32_t how, weir_result why)
     h2_api->close(connection, how, why);
 }
 
-/* Nothing is left to be sent, and nothing is awaited. */
-static bool is_done(const struct h2 *h2)
+/* Server's side: whether what exchanges are still on it for is here, and only to be taken. Those
+ * that have not begun are told, when they do, that they cannot. */
+static bool has_all(const struct h2 *h2)
 {
-    return !nghttp2_session_want_read(h2->session) || (h2->ended && !h2->channel_count);
+    for (const struct h2_stream *stream = h2->streams; stream; stream = stream->next)
+        if (stream->channel && stream->id && !stream->closed && !stream->received_end)
+            return false;
+    return h2->channel_count;
+}
+
+/* Nothing is left to be sent, and nothing is awaited. */
+static bool is_done(const weir_connection *connection)
+{
+    const struct h2 *h2 = h2_of(connection);
+    bool taken = h2_is_client(connection) || !has_all(h2);
+    return (!nghttp2_session_want_read(h2->session) && taken) || (h2->ended && !h2->channel_count);
 }
 
 /* --- time limits */
@@ -132,12 +144,13 @@ void h2_settle(weir_connection *connection)
     struct h2 *h2 = h2_of(connection);
     if (h2->ended && !h2->over)
         fail_stuck(h2);
-    bool more = nghttp2_session_want_write(h2->session);
+    bool gone = h2->ended && !h2_is_client(connection); /* a server that gives no more answers */
+    bool more = !gone && nghttp2_session_want_write(h2->session);
     if (more)
         h2_api->want_produce(connection, 0); /* also what leaves when it is closed already */
     if (h2->over)
         return;
-    if (!more && is_done(h2))
+    if (!more && is_done(connection))
         shut(connection, h2->gone_away || h2->ended ? WEIR_CLOSE_FLUSH : WEIR_CLOSE_LINGER,
              h2->why == WEIR_OK ? WEIR_RESET : h2->why);
     else
@@ -198,18 +211,29 @@ static void h2_data(weir_connection *connection, uint64_t stream, const weir_sli
         h2_settle(connection);
 }
 
+/* A request that waited in vain for its answer may be repeated as over HTTP/1.1. */
+static weir_result why_ended(const weir_connection *connection, const struct h2_stream *stream)
+{
+    if (h2_is_client(connection))
+        return WEIR_RESET;
+    return stream->answered ? WEIR_TRUNCATED : WEIR_CONNECTION_TERMINATED;
+}
+
+/* Answers that have come whole stay good, and a client that only ends its direction gets its own.
+ */
 static void h2_end(weir_connection *connection, uint64_t stream, uint32_t how)
 {
     struct h2 *h2 = h2_of(connection);
     (void)stream;
     h2->ended = true;
-    if (how != WEIR_END_CLEAN || !h2_is_client(connection)) {
-        shut(connection, how == WEIR_END_CLEAN ? WEIR_CLOSE_FLUSH : WEIR_CLOSE_RESET, WEIR_RESET);
+    if (how != WEIR_END_CLEAN && h2_is_client(connection)) {
+        shut(connection, WEIR_CLOSE_RESET, WEIR_RESET);
         return;
     }
     for (struct h2_stream *one = h2->streams; one; one = one->next)
         if (one->channel && !one->received_end)
-            h2_api->fail(one->channel, WEIR_RESET, 0);
+            h2_api->fail(one->channel, why_ended(connection, one),
+                         !h2_is_client(connection) && !one->sent_head);
     h2_settle(connection);
 }
 
@@ -390,7 +414,7 @@ static uint32_t server_spare(const weir_connection *connection)
     const struct h2 *h2 = h2_of(connection);
     uint32_t most =
         nghttp2_session_get_remote_settings(h2->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
-    if (h2->over || h2->peer_goes_away || h2->going_away ||
+    if (h2->over || h2->ended || h2->peer_goes_away || h2->going_away ||
         !nghttp2_session_check_request_allowed(h2->session))
         return 0;
     if (!h2->settled)

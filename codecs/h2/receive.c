@@ -430,8 +430,8 @@ int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user
     return 0;
 }
 
-/* A malformed request has an exchange, so that it is logged; nghttp2 has reset its stream already,
- * so that there is no answer. */
+/* nghttp2 resets its stream. A malformed request has an exchange, so that it is logged, although
+ * there is no answer. */
 int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user)
 {
     weir_connection *connection = user;
@@ -439,9 +439,12 @@ int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, in
     bool malformed = error == NGHTTP2_ERR_HTTP_HEADER || error == NGHTTP2_ERR_HTTP_MESSAGING;
     if (frame->hd.type != NGHTTP2_HEADERS)
         return 0;
+    struct h2_stream *known = find(session, frame->hd.stream_id);
     block_over(h2);
-    if (malformed && frame->headers.cat == NGHTTP2_HCAT_REQUEST &&
-        !find(session, frame->hd.stream_id)) {
+    h2_order_reset(&h2->order, frame->hd.stream_id);
+    if (malformed && known && known->channel && !h2_is_client(connection))
+        h2_api->fail(known->channel, WEIR_SERVER_PROTOCOL_ERROR, 0);
+    if (malformed && frame->headers.cat == NGHTTP2_HCAT_REQUEST && !known) {
         struct h2_stream *stream = begin_malformed(connection, frame->hd.stream_id, WEIR_MALFORMED);
         nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, NULL);
         h2_stream_closed(stream);

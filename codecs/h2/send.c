@@ -258,10 +258,13 @@ weir_result h2_send_response(weir_channel *channel, const weir_head *head, uint3
     return WEIR_OK;
 }
 
+/* nghttp2 takes a request behind a GOAWAY of ours as well, and never sends it. */
 static bool submit_request(struct h2_stream *stream, const nghttp2_nv *fields, size_t count,
                            bool end)
 {
     nghttp2_data_provider2 body = {.source.ptr = stream, .read_callback = read_body};
+    if (!nghttp2_session_check_request_allowed(stream->h2->session))
+        return false;
     int32_t id = nghttp2_submit_request2(stream->h2->session, NULL, fields, count,
                                          end ? NULL : &body, stream);
     if (id > 0)
@@ -341,7 +344,7 @@ weir_result h2_send_request(weir_channel *channel, const weir_head *head, uint32
     WEIR_TRACE(h2_host);
     stream->extended = head->protocol.length != 0;
     bool waits = must_wait(stream), sent = true;
-    if (h2->over || h2->peer_goes_away || stream->closed)
+    if (h2->over || h2->ended || h2->peer_goes_away || stream->closed)
         return WEIR_REFUSED;
     if (stream->extended && !waits && !server_knows_extended(h2)) {
         h2_api->fail(channel, WEIR_NOT_IMPLEMENTED, 0);

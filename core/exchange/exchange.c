@@ -532,12 +532,18 @@ static void step_connected(struct exchange *x)
         answer_failure(x, WEIR_INTERNAL);
 }
 
+/* What the client is told when nothing else can be tried. */
+static weir_result failure_of(weir_result why)
+{
+    return why == WEIR_RESET || why == WEIR_REFUSED ? WEIR_CONNECTION_TERMINATED : why;
+}
+
 /* The server's leg died under an answer that has come in part or whole. What there is is passed on,
  * but a head that filters still have is not sent for a body that is known to be cut. */
 static void step_answer_broke(struct exchange *x, weir_result why)
 {
     if (!x->response_sent && !x->server.incoming_ended) {
-        answer_failure(x, why == WEIR_RESET ? WEIR_CONNECTION_TERMINATED : why);
+        answer_failure(x, failure_of(why));
     } else if (x->response_sent && relay_drained(&x->response_flow)) {
         count_failed(x);
         finish(x, why);
@@ -561,7 +567,7 @@ static void step_server_failed(struct exchange *x)
     else if (sent)
         step_answer_broke(x, why);
     else
-        answer_failure(x, why == WEIR_RESET ? WEIR_CONNECTION_TERMINATED : why);
+        answer_failure(x, failure_of(why));
 }
 
 /* The client's request broke off or came too slowly or too large: answered if it still can be. An

@@ -566,6 +566,35 @@ static void an_early_answer(void **state)
     assert_int_equal(peer.streams[id].code, NGHTTP2_NO_ERROR);
 }
 
+static void an_answer_that_nobody_takes(void **state)
+{
+    int32_t id = peer_get("/");
+    talk();
+    weir_head head = answer(200, 100);
+    fake_send_head(current(), &head, 0);
+    fake_send(current(), "half", 4, 0);
+    fake_reset(current(), WEIR_IDLE_TIMEOUT);
+    talk();
+    assert_int_equal(peer.streams[id].body.length, 0);
+    assert_int_equal(peer.streams[id].code, NGHTTP2_INTERNAL_ERROR);
+}
+
+static void trailers_of_a_malformed_request(void **state)
+{
+    static const char *const fields[] = {":method", "POST", ":scheme", "http", ":authority", "a",
+                                         ":path",   "/",    "upgrade", "x",    NULL};
+    nghttp2_nv trailer = {(uint8_t *)"x-sum", (uint8_t *)"7", 5, 1, 0};
+    int32_t id = peer_request(fields, "some", true);
+    nghttp2_submit_trailer(peer.session, id, &trailer, 1);
+    talk();
+    assert_int_equal(current()->failed, WEIR_MALFORMED);
+    fake_let_go(current());
+    assert_false(fake.closing);
+    peer_get("/");
+    talk();
+    assert_int_equal(current()->head->view.kind, WEIR_REQUEST);
+}
+
 static void an_answer_that_breaks_off(void **state)
 {
     int32_t id = peer_get("/");
@@ -974,6 +1003,8 @@ int main(void)
         CASE(windows_have_a_bound_in_sum),
         CASE(an_early_answer),
         CASE(an_answer_that_breaks_off),
+        CASE(an_answer_that_nobody_takes),
+        CASE(trailers_of_a_malformed_request),
         CASE(a_body_that_is_not_what_was_announced),
         CASE(a_client_that_cancels),
         CASE(a_connection_error),

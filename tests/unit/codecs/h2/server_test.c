@@ -200,8 +200,56 @@ static void the_carrier_ends(void **state)
     struct fake_channel *channel = ask("GET", WEIR_END);
     talk();
     fake_end(WEIR_END_CLEAN);
+    assert_int_equal(channel->failed, WEIR_CONNECTION_TERMINATED);
+    assert_false(channel->unprocessed);
+    assert_int_equal(fake_spare(), 0);
+    fake_let_go(channel);
     assert_true(fake.closing);
-    assert_true(channel->failed < 0);
+}
+
+static void the_carrier_ends_behind_a_whole_answer(void **state)
+{
+    talk();
+    struct fake_channel *whole = ask("GET", WEIR_END), *cut = ask("GET", WEIR_END);
+    talk();
+    respond(1, ok, "whole");
+    nghttp2_submit_goaway(peer.session, NGHTTP2_FLAG_NONE, 3, NGHTTP2_NO_ERROR, NULL, 0);
+    talk();
+    fake_end(WEIR_END_RESET);
+    assert_int_equal(whole->failed, WEIR_OK);
+    assert_true(cut->failed < 0);
+    fake_let_go(cut);
+    assert_false(fake.closing); /* it may still be passed on */
+    fake_let_go(whole);
+    assert_true(fake.closing);
+}
+
+static void nothing_begins_on_one_that_drains(void **state)
+{
+    static const weir_head head = {.size = sizeof head,
+                                   .kind = WEIR_REQUEST,
+                                   .method = WEIR_STRING("GET"),
+                                   .scheme = WEIR_STRING("http"),
+                                   .authority = WEIR_STRING("a.test"),
+                                   .path = WEIR_STRING("/"),
+                                   .content_length = -1};
+    talk();
+    struct fake_channel *channel = fake_attach();
+    fake_drain();
+    talk();
+    assert_int_equal(fake_send_head(channel, &head, WEIR_END), WEIR_REFUSED);
+    fake_let_go(channel);
+}
+
+static void a_malformed_answer_fails_at_once(void **state)
+{
+    static const char *const nonsense[] = {":status", "2x0", NULL};
+    talk();
+    struct fake_channel *channel = ask("GET", WEIR_END);
+    talk();
+    respond(1, nonsense, NULL);
+    assert_int_equal(channel->failed, WEIR_SERVER_PROTOCOL_ERROR);
+    fake_let_go(channel);
 }
 
 static struct fake_channel *ask_for_websocket(void)
@@ -375,6 +423,9 @@ int main(void)
         CASE(an_answer_that_breaks_off),
         CASE(no_error_behind_a_whole_answer),
         CASE(the_carrier_ends),
+        CASE(the_carrier_ends_behind_a_whole_answer),
+        CASE(a_malformed_answer_fails_at_once),
+        CASE(nothing_begins_on_one_that_drains),
         CASE(a_websocket),
         CASE(a_websocket_waits_for_settings),
         CASE(no_websocket_for_a_server_that_knows_none),
