@@ -5,6 +5,7 @@ usage: run.py [SUITE...]   suites: tidy, unit, tsan, sim, e2e, h1so, h2 (all of 
 builds first.
 """
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import re
@@ -124,8 +125,9 @@ def simulator():
     broken = [line.split()[0] for line in listed.splitlines() if line]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(lambda run: simulation(*run), runs)
-        yield from pool.map(lambda name: simulation(
-            f"without {name}", fast, "--seed", "1", "--break", name, broken=name), broken)
+        yield from pool.map(lambda run: simulation(
+            f"{run[0]} without {run[1]}", fast, "--seed", "1", "--pair", run[0], "--break", run[1],
+            broken=run[1]), itertools.product(("all", "h1-h1", "h2-h2"), broken))
 
 
 def pytest(name, *paths, **variables):

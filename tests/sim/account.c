@@ -7,13 +7,24 @@
 #include "core/base/memory.h"
 #include "tests/sim/meddler.h"
 
+enum { CALM_US = 20 * 1000 * 1000, UNNOTICED_US = 5 * 1000 * 1000, HOSTS_MOST = 32 };
+
 static struct plan *exchanges; /* by number */
-static uint64_t begun;
+static uint64_t begun, first_open;
+
+/* What was last done to each host, by number. */
+static struct {
+    bool was;
+    uint64_t at_us;
+    enum disturbance disturbance;
+} disturbed[HOSTS_MOST];
 
 void account_init(void)
 {
     exchanges = memory_zeroed((simulation.exchanges + 1) * sizeof *exchanges);
     begun = 0;
+    first_open = 1;
+    memset(disturbed, 0, sizeof disturbed);
 }
 
 void account_deinit(void)
@@ -35,6 +46,51 @@ struct plan *account_next(void)
 {
     return account_peek() ? &exchanges[++begun] : NULL;
 }
+
+/* --- what happens to a host's connections */
+
+static uint32_t number_of(const struct host *host)
+{
+    const struct host *all;
+    plan_hosts(&all);
+    return (uint32_t)(host - all);
+}
+
+static void excuse(struct plan *plan, enum disturbance disturbance)
+{
+    bool repeats =
+        plan->ways[REQUEST].delivery == BODY_NONE &&
+        (disturbance == UNPROCESSED || (disturbance == CLOSED_IDLE && account_idempotent(plan)));
+    plan->may_fail |= !repeats;
+    plan->may_break |= disturbance == CUT;
+}
+
+bool account_disturb(const struct host *host, enum disturbance disturbance)
+{
+    uint32_t at = number_of(host);
+    if (disturbed[at].was && simulation.now_us - disturbed[at].at_us < CALM_US)
+        return false;
+    disturbed[at].was = true;
+    disturbed[at].at_us = simulation.now_us;
+    disturbed[at].disturbance = disturbance;
+    while (first_open <= begun && exchanges[first_open].over)
+        first_open++;
+    for (uint64_t number = first_open; number <= begun; number++)
+        if (!exchanges[number].over && exchanges[number].host == host)
+            excuse(&exchanges[number], disturbance);
+    return true;
+}
+
+void account_begin(struct plan *plan, bool h2)
+{
+    uint32_t at = number_of(plan->host);
+    plan->h2[REQUEST] = h2;
+    plan->may_fail = plan->fault == HOST_FAILS;
+    if (disturbed[at].was && simulation.now_us - disturbed[at].at_us < UNNOTICED_US)
+        excuse(plan, disturbed[at].disturbance);
+}
+
+/* --- the exchanges */
 
 struct plan *account_find(uint64_t number)
 {
@@ -77,7 +133,8 @@ void account_send(struct plan *plan, enum way way)
     if (plan->may_fail || plan->may_break || plan->ways[RESPONSE].ended)
         return;
     uint32_t buffers = direction->buffers + (plan->attempts ? 0 : ENDPOINT_BYTES_MOST);
-    if (under_way > WEIR_CREDIT + buffers + filters_may_hold(plan))
+    uint32_t most = plan->h2[way] ? WEIR_CREDIT_MOST : WEIR_CREDIT; /* windows grow */
+    if (under_way > most + buffers + filters_may_hold(plan))
         violated(CREDIT, plan->number, "%llu bytes of the %s are under way, %u fit the kernels",
                  (unsigned long long)under_way, way == REQUEST ? "request" : "response", buffers);
 }

@@ -2,13 +2,13 @@
 #include "tests/sim/client.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/list.h"
 #include "core/base/memory.h"
+#include "tests/sim/answer.h"
+#include "tests/sim/h2_client.h"
 #include "tests/sim/peer.h"
-#include "tests/sim/log.h"
 
 enum {
     EXCHANGE_US_MOST = 300 * 1000 * 1000, /* more than all of weir's time limits together */
@@ -20,11 +20,10 @@ struct client {
     struct event too_long;
     struct address address;
     uint32_t connections; /* so far: each has a port of its own */
-    uint32_t status;      /* of the answer; 0: its head has not come */
-    bool from_origin;     /* the answer is not weir's own */
-    bool until_close;     /* it lasts until the end of the connection */
-    bool last;            /* it says that the connection ends after it */
-    struct plan *next;    /* its request was sent, or begun, behind this one's */
+    struct answer answer;
+    bool until_close;  /* it lasts until the end of the connection */
+    bool last;         /* it says that the connection ends after it */
+    struct plan *next; /* its request was sent, or begun, behind this one's */
 };
 
 static struct {
@@ -32,12 +31,41 @@ static struct {
     struct address proxy;
     struct client *all;
     uint32_t count;
-    bool last_has_begun;
+    bool last_has_begun; /* weir drains then */
     void (*on_last)(void *user);
     void *user;
 } clients;
 
 static void finish(struct client *client);
+
+/* --- for clients of either protocol */
+
+struct plan *clients_next(void)
+{
+    struct plan *plan = clients.last_has_begun ? NULL : account_next();
+    if (!plan && !clients.last_has_begun) {
+        clients.last_has_begun = true;
+        clients.on_last(clients.user);
+    }
+    return plan;
+}
+
+bool clients_are_served(void)
+{
+    return !clients.last_has_begun;
+}
+
+struct endpoint *clients_connect(const struct address *from, const struct endpoint_events *events,
+                                 void *user)
+{
+    return network_connect(clients.loop, &clients.proxy, from, events, user);
+}
+
+void clients_address(struct address *address, uint32_t number)
+{
+    address->v4.sin_family = AF_INET;
+    address->v4.sin_addr.s_addr = htonl(0xc0000200 + number); /* 192.0.2.0 */
+}
 
 /* --- the request */
 
@@ -59,7 +87,7 @@ static void start_request(struct client *client, struct plan *plan)
 {
     struct peer *peer = &client->peer;
     happened("client begins exchange", plan->number, peer->end->number);
-    plan->may_fail = plan->fault == HOST_FAILS;
+    account_begin(plan, false);
     plan->ways[REQUEST].buffers += peer->end->other->capacity;
     plan->ways[RESPONSE].buffers += peer->end->capacity;
     writer_start(&peer->writer, plan, REQUEST, true);
@@ -142,48 +170,24 @@ static void write_some(struct client *client)
 
 /* --- the answer */
 
-static bool is_good_failure(const struct plan *plan, uint32_t status)
-{
-    bool waits =
-        plan->fault == ORIGIN_SILENT || plan->fault == ORIGIN_HANGS || plan->fault == CLIENT_HANGS;
-    if (plan->fault == HOST_FAILS)
-        return status == plan->host->failure;
-    if (!plan->may_fail)
-        return false;
-    return status == 502 || (status == 504 && waits) ||
-           (status == 408 && plan->fault == CLIENT_HANGS);
-}
-
 static void on_head(struct client *client)
 {
     struct plan *plan = client->peer.plan;
     struct reader *reader = &client->peer.reader;
-    char number[64], connection[64];
+    char connection[64];
     uint64_t length;
-    reader_field(reader, "X-Number", number);
-    reader_field(reader, "Connection", connection);
-    client->status = (uint32_t)atoi(reader->line.bytes + strlen("HTTP/1.1 "));
+    text_field(&reader->line, "Connection", connection);
     client->last = !strncasecmp(connection, "close", 5);
-    client->from_origin = number[0] || (plan->tunnel && client->status == 200);
-    happened("client has an answer's head", plan->number, client->status);
-    log_expect(plan->number, client->status);
-    if (number[0] && strtoull(number, NULL, 10) != plan->number)
-        violated(OWN_ANSWER, plan->number, "the answer is that of exchange %s", number);
-    if (!client->from_origin && !is_good_failure(plan, client->status))
-        violated(NO_SPURIOUS_FAILURE, plan->number, "weir answered with %u", client->status);
-    const char *wrong =
-        number[0] ? plan_check_head(plan, RESPONSE, reader->line.bytes, reader->line.length) : NULL;
-    if (wrong)
-        violated(FIELDS_KEPT, plan->number, "%s:\n%s", wrong, reader->line.bytes);
+    client->answer = answer_judge(plan, &reader->line);
+    uint32_t status = client->answer.status;
     enum delivery delivery = reader_delivery(reader, false, &length);
-    if ((!strcmp(plan->method, "HEAD") && client->status != 408) || client->status == 204 ||
-        client->status == 304)
+    if ((!strcmp(plan->method, "HEAD") && status != 408) || status == 204 || status == 304)
         delivery = BODY_NONE;
-    if (plan->tunnel && client->status == 200)
+    if (plan->tunnel && status == 200)
         delivery = BODY_UNTIL_CLOSE;
     client->until_close = delivery == BODY_UNTIL_CLOSE;
     reader_expect(reader, delivery, length);
-    if (plan->tunnel && client->status == 200 && client->peer.writer.held) {
+    if (plan->tunnel && status == 200 && client->peer.writer.held) {
         client->peer.writer.held = false;
         event_set(&client->peer.act, 0);
     }
@@ -191,7 +195,7 @@ static void on_head(struct client *client)
 
 static void on_body(struct client *client, const uint8_t *body, size_t count)
 {
-    if (!client->from_origin)
+    if (!client->answer.from_origin)
         return;
     account_receive(client->peer.plan, RESPONSE, body, count);
     peer_stall(&client->peer);
@@ -205,7 +209,7 @@ static void on_complete(struct client *client, size_t left)
     bool eager = plan->eager && client->peer.writer.direction->sent; /* taken for a request */
     if (left && !eager && !client->next)
         violated(OWN_ANSWER, plan->number, "%zu bytes follow the answer", left);
-    if (client->from_origin)
+    if (client->answer.from_origin)
         account_arrive(plan, RESPONSE,
                        in->delivery == BODY_CHUNKED ? &client->peer.reader.line : NULL);
     if (client->peer.hangs)
@@ -245,7 +249,7 @@ static void feed(struct client *client, const uint8_t *bytes, size_t left)
 static void on_lost(struct client *client, bool clean)
 {
     struct plan *plan = client->peer.plan;
-    if (clean && plan->tunnel && client->from_origin) {
+    if (clean && plan->tunnel && client->answer.from_origin) {
         account_arrive(plan, RESPONSE, NULL);
         end_tunnel(client);
         return;
@@ -256,7 +260,7 @@ static void on_lost(struct client *client, bool clean)
     }
     if (!plan->may_break)
         violated(plan->may_fail ? FAILURE_ANSWERED : NO_SPURIOUS_FAILURE, plan->number,
-                 "the answer %s %s", client->status ? "broke off with" : "is missing:",
+                 "the answer %s %s", client->answer.status ? "broke off with" : "is missing:",
                  clean ? "the end of the connection" : "a reset");
     peer_leave(&client->peer);
     drop_next(client);
@@ -305,8 +309,7 @@ static const struct endpoint_events client_events = {
 static void connect_to_proxy(struct client *client)
 {
     address_set_port(&client->address, (uint16_t)(1024 + client->connections++ % 60000));
-    client->peer.end =
-        network_connect(clients.loop, &clients.proxy, &client->address, &client_events, client);
+    client->peer.end = clients_connect(&client->address, &client_events, client);
     happened("client connects", client->peer.end->number, client->peer.plan->number);
 }
 
@@ -314,8 +317,8 @@ static void await_answer(struct client *client, struct plan *plan)
 {
     peer_begin(&client->peer, plan);
     reader_start(&client->peer.reader);
-    client->status = 0;
-    client->from_origin = client->until_close = client->last = false;
+    client->answer = (struct answer){0};
+    client->until_close = client->last = false;
     event_set(&client->too_long, EXCHANGE_US_MOST);
 }
 
@@ -334,7 +337,8 @@ static void begin(struct client *client, struct plan *plan)
 static void finish(struct client *client)
 {
     struct peer *peer = &client->peer;
-    happened("client ends exchange", peer->plan->number, client->status);
+    happened("client ends exchange", peer->plan->number, client->answer.status);
+    peer->plan->over = true;
     if (peer->plan->tunnel && peer->end)
         peer_leave(peer);
     peer->plan = NULL;
@@ -357,13 +361,11 @@ static void retire(struct client *client)
 {
     if (client->peer.end)
         peer_leave(&client->peer);
-    if (!clients.last_has_begun)
-        clients.on_last(clients.user);
-    clients.last_has_begun = true;
 }
 
 void clients_excuse_unread(void)
 {
+    h2_clients_excuse_unread();
     for (uint32_t i = 0; i < clients.count; i++) {
         struct client *client = &clients.all[i];
         const struct peer *peer = &client->peer;
@@ -382,7 +384,7 @@ static void fire_act(struct event *event)
         return;
     }
     client->next = NULL;
-    if (!clients.last_has_begun && (plan || (plan = account_next()))) /* else nobody listens */
+    if (!clients.last_has_begun && (plan || (plan = clients_next()))) /* else nobody listens */
         begin(client, plan);
     else
         retire(client);
@@ -395,27 +397,32 @@ static void fire_too_long(struct event *event)
              EXCHANGE_US_MOST / 1000 / 1000);
 }
 
+static void start(struct client *client, uint32_t number)
+{
+    clients_address(&client->address, number);
+    peer_init(&client->peer, REQUEST, fire_act);
+    event_init(&client->too_long, fire_too_long);
+    event_set(&client->peer.act, dice_size(&simulation.dice, IDLE_US_MOST));
+}
+
 void clients_start(struct loop *loop, const struct address *proxy, uint32_t count,
                    void (*on_last)(void *user), void *user)
 {
+    uint32_t h2 = !simulation.h2[REQUEST] ? 0 : simulation.h1[REQUEST] ? count / 2 : count;
     clients.loop = loop;
     clients.proxy = *proxy;
-    clients.all = memory_zeroed(count * sizeof *clients.all);
-    clients.count = count;
+    clients.count = count - h2;
+    clients.all = memory_zeroed((clients.count + 1) * sizeof *clients.all);
     clients.last_has_begun = false;
     clients.on_last = on_last;
     clients.user = user;
-    for (uint32_t i = 0; i < count; i++) {
-        struct client *client = &clients.all[i];
-        client->address.v4.sin_family = AF_INET;
-        client->address.v4.sin_addr.s_addr = htonl(0xc0000200 + i); /* 192.0.2.0 */
-        peer_init(&client->peer, REQUEST, fire_act);
-        event_init(&client->too_long, fire_too_long);
-        event_set(&client->peer.act, dice_size(&simulation.dice, IDLE_US_MOST));
-    }
+    for (uint32_t i = 0; i < clients.count; i++)
+        start(&clients.all[i], i);
+    h2_clients_start(clients.count, h2);
 }
 
 void clients_free(void)
 {
+    h2_clients_free();
     memory_free(clients.all);
 }

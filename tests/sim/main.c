@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "codecs/h2/guard.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/snapshot.h"
@@ -22,13 +23,15 @@
 #include "core/io/loop.h"
 #include "core/plugins/registry.h"
 #include "core/process/worker.h"
+#include "core/upstream/route.h"
 #include "tests/sim/account.h"
 #include "tests/sim/client.h"
 #include "tests/sim/log.h"
+#include "tests/sim/mux.h"
 #include "tests/sim/origin.h"
 #include "tests/sim/witness.h"
 
-enum { CLIENTS = 24, NETWORK_DICE = 0, DRAIN_US_MOST = 600 * 1000 * 1000 };
+enum { CLIENTS = 24, STREAMS = 6, NETWORK_DICE = 0, DRAIN_US_MOST = 600 * 1000 * 1000 };
 
 static char proxy_address[] = "127.0.0.1:3128";
 
@@ -48,7 +51,8 @@ static struct snapshot make_snapshot(void)
                    .header_bytes = 65536,
                    .header_fields = 100,
                    .head_ms = 30000,
-                   .idle_ms = 60000},
+                   .idle_ms = 60000,
+                   .streams = STREAMS},
         .timeouts = {.connect = 10000,
                      .response_head = 20000,
                      .exchange_idle = 30000,
@@ -57,6 +61,31 @@ static struct snapshot make_snapshot(void)
         .connect_ports = {.ranges = &all_ports, .count = 1},
         .via_name = via_name,
     };
+}
+
+/* To each host whose origins speak HTTP/2 there is a route that says so. */
+static void route_host(struct snapshot *snapshot, const struct host *host, struct arena *arena)
+{
+    struct upstream_group *group = &snapshot->upstreams[snapshot->upstream_count++];
+    struct route_config *route = &snapshot->routes[snapshot->route_count++];
+    char **name = arena_allocate(arena, sizeof *name);
+    static char protocol[] = "h2";
+    *name = (char *)(uintptr_t)arena_format(arena, "%s", host->name).bytes;
+    *group =
+        (struct upstream_group){.name = *name, .servers = name, .count = 1, .protocol = protocol};
+    *route = (struct route_config){.when.hosts = {name, 1}, .group = group};
+}
+
+static void route_hosts(struct snapshot *snapshot, struct arena *arena)
+{
+    const struct host *hosts;
+    uint32_t count = plan_hosts(&hosts);
+    snapshot->upstreams = arena_allocate(arena, count * sizeof *snapshot->upstreams);
+    snapshot->routes = arena_allocate(arena, count * sizeof *snapshot->routes);
+    for (uint32_t i = 0; i < count; i++)
+        if (hosts[i].h2)
+            route_host(snapshot, &hosts[i], arena);
+    snapshot->route_index = route_index_new(snapshot, arena);
 }
 
 static void on_unused(struct snapshot_use *use)
@@ -120,6 +149,7 @@ static void *simulate(void *user)
     account_init();
     arena_init(&arena, first_block, sizeof first_block);
     log_configure(&snapshot, &arena);
+    route_hosts(&snapshot, &arena);
     address_parse(string_of(proxy_address), &proxy);
     log_set_level(snapshot.log_level);
     registry_start(host_table("simulated"));
@@ -150,11 +180,23 @@ static void *simulate(void *user)
 
 /* --- memory: a thread that ends gives back all that its allocator kept for it */
 
+/* Metrics last until exit, from when something was counted. */
+static void count_once(void)
+{
+    struct worker worker = {.index = 0};
+    worker_current = &worker;
+    for (int offence = 0; offence < H2_OFFENCES; offence++)
+        h2_guard_tell((enum h2_offence)offence);
+    worker_current = NULL;
+}
+
 /* What is made once and stays: the allocator's for a first thread, the protocols' for all. */
 static void *make_what_stays(void *user)
 {
+    mux_start();
     registry_start(host_table("simulated"));
     registry_free(registry_new(NULL));
+    count_once();
     registry_end();
     return user;
 }
@@ -174,6 +216,7 @@ static size_t allocated(void)
 
 static void run(void)
 {
+    log_set_level(simulation.verbose ? LOG_DEBUG : LOG_ERROR);
     in_thread(make_what_stays);
     size_t before = allocated();
     in_thread(simulate);
@@ -185,7 +228,7 @@ static void run(void)
 /* --- the command line */
 
 static const char usage[] = "usage: sim [--exchanges N] [--seed S] [--faults all|none] [--filters] "
-                            "[--break INVARIANT] [--verbose]\n"
+                            "[--pair all|h1-h1|h1-h2|h2-h1|h2-h2] [--break INVARIANT] [--verbose]\n"
                             "       sim --list-invariants\n";
 
 static void list_invariants(void)
@@ -205,6 +248,20 @@ static bool parse_faults(const char *text)
     return text && (simulation.faults || !strcmp(text, "none"));
 }
 
+/* What clients speak, then what origins do. */
+static bool parse_pair(const char *text)
+{
+    if (!text || !strcmp(text, "all"))
+        return text != NULL;
+    for (int i = 0; i < 2; i++) {
+        simulation.h1[i] = !strncmp(text + 3 * i, "h1", 2);
+        simulation.h2[i] = !strncmp(text + 3 * i, "h2", 2);
+        if (strlen(text) != strlen("h1-h2") || simulation.h1[i] == simulation.h2[i])
+            return false;
+    }
+    return text[2] == '-';
+}
+
 static bool parse_break(const char *text)
 {
     for (int i = 0; text && i < INVARIANTS; i++)
@@ -221,6 +278,8 @@ static bool parse_option(const char *name, const char *value)
         return parse_number(value, &simulation.seed);
     if (!strcmp(name, "--faults"))
         return parse_faults(value);
+    if (!strcmp(name, "--pair"))
+        return parse_pair(value);
     if (!strcmp(name, "--break"))
         return parse_break(value);
     return false;
@@ -253,6 +312,7 @@ int main(int count, char **arguments)
     double start = seconds();
     simulation.exchanges = 10000;
     simulation.faults = true;
+    simulation.h1[0] = simulation.h1[1] = simulation.h2[0] = simulation.h2[1] = true;
     simulation.seed = (uint64_t)(time(NULL) % 1000000);
     if (count == 2 && !strcmp(arguments[1], "--list-invariants")) {
         list_invariants();

@@ -115,31 +115,14 @@ void reader_expect(struct reader *reader, enum delivery delivery, uint64_t lengt
         reader->state = reader->left && delivery != BODY_NONE ? READ_BODY : READ_DONE;
 }
 
-void reader_field(const struct reader *reader, const char *name, char value[64])
-{
-    size_t length = strlen(name);
-    value[0] = 0;
-    for (const char *line = strchr(reader->line.bytes, '\n'); line; line = strchr(line, '\n')) {
-        line++;
-        if (strncasecmp(line, name, length) || line[length] != ':')
-            continue;
-        const char *from = line + length + 1 + strspn(line + length + 1, " \t");
-        size_t count = strcspn(from, "\r\n");
-        count = count < 63 ? count : 63;
-        memcpy(value, from, count);
-        value[count] = 0;
-        return;
-    }
-}
-
 enum delivery reader_delivery(const struct reader *reader, bool is_request, uint64_t *length)
 {
     char value[64];
     *length = 0;
-    reader_field(reader, "Transfer-Encoding", value);
+    text_field(&reader->line, "Transfer-Encoding", value);
     if (!strcasecmp(value, "chunked"))
         return BODY_CHUNKED;
-    reader_field(reader, "Content-Length", value);
+    text_field(&reader->line, "Content-Length", value);
     *length = strtoull(value, NULL, 10);
     if (value[0])
         return BODY_LENGTH;

@@ -55,7 +55,5 @@ enum delivery reader_delivery(const struct reader *reader, bool is_request, uint
 /* Takes bytes off *bytes and *left until something is found. */
 enum reader_found reader_next(struct reader *reader, const uint8_t **bytes, size_t *left,
                               const uint8_t **body, size_t *count);
-/* The value of a field of the head, as text of its own; empty: there is none. */
-void reader_field(const struct reader *reader, const char *name, char value[64]);
 
 #endif

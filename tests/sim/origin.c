@@ -6,6 +6,7 @@
 
 #include "core/base/list.h"
 #include "core/base/memory.h"
+#include "tests/sim/h2_origin.h"
 #include "tests/sim/peer.h"
 
 enum { IDLE_US_MOST = 2 * 1000 * 1000, THINK_US_MOST = 300 * 1000, TUNNEL_PORTS_FROM = 10000 };
@@ -174,12 +175,16 @@ static void on_too_late(struct plan *plan)
         plan->may_fail = true;
 }
 
+static const struct endpoint_events origin_events;
+
 static void on_its_way(struct endpoint *end, const uint8_t *bytes, size_t count)
 {
     static const char field[] = "X-Number: ";
     struct origin *origin = end->user;
-    bool head = count > sizeof field && bytes[0] >= 'A' && bytes[0] <= 'Z';
+    bool head =
+        end->events == &origin_events && count > sizeof field && bytes[0] >= 'A' && bytes[0] <= 'Z';
     const char *at = head ? memmem(bytes, count, field, strlen(field)) : NULL;
+    at = head && !at ? memmem(bytes, count, "x-number: ", strlen(field)) : at;
     if (!at)
         return;
     origin->coming = account_find(strtoull(at + strlen(field), NULL, 10));
@@ -193,11 +198,9 @@ static bool on_head(struct origin *origin)
     struct reader *reader = &origin->peer.reader;
     char number[64];
     uint64_t length;
-    reader_field(reader, "X-Number", number);
+    text_field(&reader->line, "X-Number", number);
     struct plan *plan = account_find(strtoull(number, NULL, 10));
-    const char *wrong =
-        plan ? plan_check_head(plan, REQUEST, reader->line.bytes, reader->line.length)
-             : "it has no number";
+    const char *wrong = plan ? plan_check_head(plan, REQUEST, &reader->line) : "it has no number";
     if (wrong)
         violated(FIELDS_KEPT, plan ? plan->number : 0, "%s:\n%s", wrong, reader->line.bytes);
     if (origin->finished) { /* closed it while idle */
@@ -349,6 +352,10 @@ static void start_tunnel(struct origin *origin, struct plan *plan)
 
 static void accept_connection(const struct address *address, struct endpoint *end)
 {
+    if (plan_host_at(address)->h2) {
+        h2_origin_accept(plan_host_at(address), end);
+        return;
+    }
     struct origin *origin = memory_zeroed(sizeof *origin);
     loop_hold(1);
     peer_init(&origin->peer, RESPONSE, fire_act);

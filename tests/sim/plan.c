@@ -5,21 +5,31 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { TUNNEL_PORTS_FROM = 10000, TUNNEL_PORTS = 50000 };
 
 static const struct host hosts[] = {
-    {"alpha.sim", "10.0.0.1", NULL, REACH_ACCEPTS, REACH_REFUSES, 0},
-    {"beta.sim", "10.0.0.2", "fd00::2", REACH_ACCEPTS, REACH_ACCEPTS, 0},
-    {"gamma.sim", "10.0.0.3", "fd00::3", REACH_ACCEPTS, REACH_REFUSES, 0},
-    {"delta.sim", "10.0.0.4", "fd00::4", REACH_ACCEPTS, REACH_SILENT, 0},
-    {"10.0.0.5", "10.0.0.5", NULL, REACH_ACCEPTS, REACH_REFUSES, 0},
-    {"[fd00::6]", NULL, "fd00::6", REACH_REFUSES, REACH_ACCEPTS, 0},
-    {"refused.sim", "10.0.0.7", NULL, REACH_REFUSES, REACH_REFUSES, 502},
-    {"silent.sim", "10.0.0.8", "fd00::8", REACH_SILENT, REACH_SILENT, 504},
-    {"nowhere.sim", NULL, NULL, REACH_REFUSES, REACH_REFUSES, 502},
+    {"alpha.sim", "10.0.0.1", NULL, REACH_ACCEPTS, REACH_REFUSES, 0, false},
+    {"beta.sim", "10.0.0.2", "fd00::2", REACH_ACCEPTS, REACH_ACCEPTS, 0, false},
+    {"gamma.sim", "10.0.0.3", "fd00::3", REACH_ACCEPTS, REACH_REFUSES, 0, false},
+    {"delta.sim", "10.0.0.4", "fd00::4", REACH_ACCEPTS, REACH_SILENT, 0, false},
+    {"10.0.0.5", "10.0.0.5", NULL, REACH_ACCEPTS, REACH_REFUSES, 0, false},
+    {"[fd00::6]", NULL, "fd00::6", REACH_REFUSES, REACH_ACCEPTS, 0, false},
+    {"refused.sim", "10.0.0.7", NULL, REACH_REFUSES, REACH_REFUSES, 502, false},
+    {"silent.sim", "10.0.0.8", "fd00::8", REACH_SILENT, REACH_SILENT, 504, false},
+    {"nowhere.sim", NULL, NULL, REACH_REFUSES, REACH_REFUSES, 502, false},
+    {"alpha.h2.sim", "10.0.2.1", NULL, REACH_ACCEPTS, REACH_REFUSES, 0, true},
+    {"beta.h2.sim", "10.0.2.2", "fd02::2", REACH_ACCEPTS, REACH_ACCEPTS, 0, true},
+    {"gamma.h2.sim", "10.0.2.3", "fd02::3", REACH_ACCEPTS, REACH_REFUSES, 0, true},
+    {"delta.h2.sim", "10.0.2.4", "fd02::4", REACH_ACCEPTS, REACH_SILENT, 0, true},
+    {"10.0.2.5", "10.0.2.5", NULL, REACH_ACCEPTS, REACH_REFUSES, 0, true},
+    {"[fd02::6]", NULL, "fd02::6", REACH_REFUSES, REACH_ACCEPTS, 0, true},
+    {"refused.h2.sim", "10.0.2.7", NULL, REACH_REFUSES, REACH_REFUSES, 502, true},
+    {"silent.h2.sim", "10.0.2.8", "fd02::8", REACH_SILENT, REACH_SILENT, 504, true},
+    {"nowhere.h2.sim", NULL, NULL, REACH_REFUSES, REACH_REFUSES, 502, true},
 };
-enum { HOSTS = sizeof hosts / sizeof *hosts, GOOD_HOSTS = 6 };
+enum { HOSTS = sizeof hosts / sizeof *hosts, HOSTS_EACH = HOSTS / 2, GOOD_HOSTS = 6 };
 
 static uint64_t pick(struct dice *dice, uint64_t count)
 {
@@ -44,6 +54,14 @@ static void plan_way(struct direction *way, struct dice *dice)
     way->stall_at = dice_percent(dice, 20) ? (uint32_t)pick(dice, way->length + 1) : UINT32_MAX;
     if (way->delivery == BODY_NONE)
         way->length = 0;
+}
+
+/* The server's leg of a tunnel speaks nothing, so that its origins are those of HTTP/1.1. */
+static void plan_host(struct plan *plan, struct dice *dice)
+{
+    bool h2 = simulation.h2[RESPONSE] && (!simulation.h1[RESPONSE] || dice_percent(dice, 50));
+    plan->h2[RESPONSE] = h2 && !plan->tunnel;
+    plan->host = &hosts[plan->h2[RESPONSE] * HOSTS_EACH + pick(dice, GOOD_HOSTS)];
 }
 
 static void plan_tunnel(struct plan *plan, struct dice *dice)
@@ -98,7 +116,8 @@ static void plan_fault(struct plan *plan, struct dice *dice)
     if (plan->tunnel && plan->fault == ORIGIN_NONSENSE)
         plan->fault = ORIGIN_RESETS;
     if (plan->fault == HOST_FAILS)
-        plan->host = &hosts[GOOD_HOSTS + pick(dice, HOSTS - GOOD_HOSTS)];
+        plan->host = &hosts[plan->h2[RESPONSE] * HOSTS_EACH + GOOD_HOSTS +
+                            pick(dice, HOSTS_EACH - GOOD_HOSTS)];
 }
 
 void plan_make(struct plan *plan, uint64_t number, uint64_t seed, bool faults)
@@ -106,7 +125,6 @@ void plan_make(struct plan *plan, uint64_t number, uint64_t seed, bool faults)
     struct dice dice = dice_of(seed, number);
     memset(plan, 0, sizeof *plan);
     plan->number = number;
-    plan->host = &hosts[pick(&dice, GOOD_HOSTS)];
     plan->early = UINT32_MAX;
     if (dice_percent(&dice, 12)) {
         plan_tunnel(plan, &dice);
@@ -114,6 +132,7 @@ void plan_make(struct plan *plan, uint64_t number, uint64_t seed, bool faults)
         plan_request(plan, &dice);
         plan_response(plan, &dice);
     }
+    plan_host(plan, &dice);
     if (faults && dice_percent(&dice, 20))
         plan_fault(plan, &dice);
 }
@@ -133,15 +152,26 @@ static bool is_at(const struct address *address, const char *literal)
            address_equal(address, &other);
 }
 
+const struct host *plan_host_at(const struct address *address)
+{
+    for (int i = 0; i < HOSTS; i++)
+        if (is_at(address, hosts[i].v4) || is_at(address, hosts[i].v6))
+            return &hosts[i];
+    return NULL;
+}
+
 enum reach plan_reach(const struct address *address)
 {
-    for (int i = 0; i < HOSTS; i++) {
-        if (is_at(address, hosts[i].v4))
-            return hosts[i].v4_reach;
-        if (is_at(address, hosts[i].v6))
-            return hosts[i].v6_reach;
-    }
-    return REACH_REFUSES;
+    const struct host *host = plan_host_at(address);
+    if (!host)
+        return REACH_REFUSES;
+    return is_at(address, host->v4) ? host->v4_reach : host->v6_reach;
+}
+
+uint32_t plan_hosts(const struct host **all)
+{
+    *all = hosts;
+    return HOSTS;
 }
 
 bool plan_resolve(const char *name, int family, struct address *address)
@@ -199,9 +229,12 @@ static void add_fields(const struct plan *plan, enum way way, struct text *text)
                                         "Set-Cookie", "X-MiXeD-cAsE", "Cache-Control", "ETag",
                                         "a",          "Accept"};
     struct dice dice = dice_for(plan, way, 2);
+    bool cookie = false; /* HTTP/2 makes one of several */
     text_write(text, "X-Number: %" PRIu64 "\r\n", plan->number);
     for (uint64_t left = pick(&dice, 8); left; left--) {
-        text_write(text, "%s: v", names[pick(&dice, sizeof names / sizeof *names)]);
+        const char *name = names[pick(&dice, sizeof names / sizeof *names)];
+        text_write(text, "%s: v", cookie && name[1] == 'O' ? "a" : name);
+        cookie |= name[1] == 'O';
         add_random(text, &dice, "aB0 ,;=\"\\()\xe4\t:", 30);
         text_write(text, "v\r\n");
     }
@@ -243,6 +276,20 @@ static void add_start_line(const struct plan *plan, enum way way, bool at_client
     text_write(text, " HTTP/1.1\r\n");
 }
 
+static bool has_h2(const struct plan *plan)
+{
+    return plan->h2[REQUEST] || plan->h2[RESPONSE];
+}
+
+/* The case of the first field's name, which HTTP/2 has none of; or the end of the last one. */
+static void change(const struct plan *plan, struct text *text, uint32_t fields_at)
+{
+    if (!has_h2(plan))
+        text->bytes[fields_at] ^= 0x20;
+    else if (text->bytes[text->length - 3] == 'v')
+        text->bytes[text->length - 3] = 'w';
+}
+
 void plan_head(const struct plan *plan, enum way way, struct text *text)
 {
     bool framing_first = plan->number % 2;
@@ -258,34 +305,72 @@ void plan_head(const struct plan *plan, enum way way, struct text *text)
     uint32_t fields_at = text->length;
     add_fields(plan, way, text);
     if (sabotage(FIELDS_KEPT, 20))
-        text->bytes[fields_at] ^= 0x20;
+        change(plan, text, fields_at);
     if (!framing_first)
         add_framing(plan, way, text);
     text_write(text, "\r\n");
 }
 
-const char *plan_check_head(const struct plan *plan, enum way way, const char *head, size_t length)
+/* HTTP/2 has names in lower case, and they are not changed back. */
+static void lower_names(const struct plan *plan, struct text *text)
+{
+    bool name = true;
+    for (char *at = text->bytes; has_h2(plan) && *at; at++) {
+        name = at == text->bytes || at[-1] == '\n' || (name && *at != ':');
+        if (name && *at >= 'A' && *at <= 'Z')
+            *at = (char)(*at | 0x20);
+    }
+}
+
+/* HTTP/2 has no reason. */
+static bool start_line_is_kept(const struct plan *plan, enum way way, const struct text *head)
 {
     struct text expected = {.length = 0};
     add_start_line(plan, way, false, &expected);
-    if (length < expected.length || memcmp(head, expected.bytes, expected.length))
+    if (way == RESPONSE && has_h2(plan))
+        expected.length = strlen("HTTP/1.1 200 ");
+    return head->length >= expected.length && !memcmp(head->bytes, expected.bytes, expected.length);
+}
+
+const char *plan_check_head(const struct plan *plan, enum way way, const struct text *head)
+{
+    struct text expected = {.length = 0};
+    if (!start_line_is_kept(plan, way, head))
         return "the start line changed";
-    expected.length = 0;
     add_fields(plan, way, &expected);
-    if (!memmem(head, length, expected.bytes, expected.length))
+    lower_names(plan, &expected);
+    if (!memmem(head->bytes, head->length, expected.bytes, expected.length))
         return "the fields changed";
-    if (memmem(head, length, "X-Hop", 5))
+    if (strcasestr(head->bytes, "X-Hop"))
         return "a field of one connection was passed on";
-    if (!memmem(head, length, "\r\nVia: ", 7))
+    if (!strcasestr(head->bytes, "\r\nVia: "))
         return "there is no Via";
     return NULL;
+}
+
+void text_field(const struct text *head, const char *name, char value[64])
+{
+    size_t length = strlen(name);
+    value[0] = 0;
+    for (const char *line = strchr(head->bytes, '\n'); line; line = strchr(line, '\n')) {
+        line++;
+        if (strncasecmp(line, name, length) || line[length] != ':')
+            continue;
+        const char *from = line + length + 1 + strspn(line + length + 1, " \t");
+        size_t count = strcspn(from, "\r\n");
+        count = count < 63 ? count : 63;
+        memcpy(value, from, count);
+        value[count] = 0;
+        return;
+    }
 }
 
 void plan_trailers(const struct plan *plan, enum way way, struct text *text)
 {
     text->length = 0;
     if (plan->ways[way].trailers)
-        text_write(text, "X-Trailer: %" PRIu64 "\r\n", plan->number);
+        text_write(text, "%s: %" PRIu64 "\r\n", has_h2(plan) ? "x-trailer" : "X-Trailer",
+                   plan->number);
 }
 
 /* --- bodies */

@@ -31,6 +31,7 @@ struct host {
     const char *v4, *v6;
     enum reach v4_reach, v6_reach;
     uint16_t failure; /* what weir answers when nobody can be reached; 0: somebody can */
+    bool h2;          /* what its origins speak, as weir's configuration says */
 };
 
 /* One direction. Bytes are those of the body or tunnel. */
@@ -50,6 +51,7 @@ struct plan {
     const struct host *host;
     uint16_t port; /* 0: none in the URL */
     uint16_t status;
+    bool h2[WAYS]; /* what the sender speaks */
     bool tunnel;
     bool eager;        /* tunnel: the client sends before it has the answer */
     bool waits[WAYS];  /* tunnel: the sender ends this direction only after the other has ended */
@@ -60,6 +62,7 @@ struct plan {
     uint32_t fault_at; /* bytes of everything read and written by the one who fails */
 
     struct direction ways[WAYS];
+    bool over;               /* for its client */
     uint32_t attempts;       /* how often the origin has seen it */
     bool attempt_repeatable; /* the last of them may be repeated */
     bool may_fail;           /* a 502 or 504 of weir's is a good answer */
@@ -73,7 +76,11 @@ uint16_t plan_tunnel_port(uint64_t number);
 
 /* The names that hosts have, and what is at their addresses. */
 enum reach plan_reach(const struct address *address);
+const struct host *plan_host_at(const struct address *address);
 bool plan_resolve(const char *host, int family, struct address *address);
+
+/* Whoever wants requests to that host to be routed; all of them. */
+uint32_t plan_hosts(const struct host **all);
 
 struct text {
     char bytes[4096];
@@ -84,7 +91,9 @@ void text_write(struct text *text, const char *format, ...) __attribute__((forma
 /* A whole head as its sender writes it. */
 void plan_head(const struct plan *plan, enum way way, struct text *text);
 /* Says what is wrong with a head as it arrived; NULL: nothing. */
-const char *plan_check_head(const struct plan *plan, enum way way, const char *head, size_t length);
+const char *plan_check_head(const struct plan *plan, enum way way, const struct text *head);
+/* The value of a head's field, as text of its own; empty: there is none. */
+void text_field(const struct text *head, const char *name, char value[64]);
 void plan_trailers(const struct plan *plan, enum way way, struct text *text);
 
 /* Bytes of a body or tunnel: what they must be at this place. */

@@ -23,7 +23,8 @@ const struct invariant_text invariant_texts[INVARIANTS] = {
     [NO_REPEAT_OF_PROCESSED] = {"no-repeat-of-processed",
                                 "no request is repeated once an answer to it or its body began, "
                                 "nor after a fresh connection"},
-    [CREDIT] = {"credit", "of one direction weir holds at most 64 KiB, and grants no more"},
+    [CREDIT] = {"credit", "of one direction weir holds at most 60 KiB, of one that comes "
+                          "over HTTP/2 1 MiB, and grants no more"},
     [CARRIER_USE] = {"carrier-use", "weir writes only inside produce(), and nothing after the end"},
     [LOGGED_ONCE] = {"logged-once", "each exchange is in the access log once, with the status that "
                                     "its client got"},
@@ -52,6 +53,9 @@ void violated(enum invariant invariant, uint64_t exchange, const char *format, .
     fprintf(stderr, " --faults %s", simulation.faults ? "all" : "none");
     if (simulation.filters)
         fprintf(stderr, " --filters");
+    if (!simulation.h1[0] || !simulation.h2[0])
+        fprintf(stderr, " --pair %s-%s", simulation.h2[0] ? "h2" : "h1",
+                simulation.h2[1] ? "h2" : "h1");
     if (simulation.broken >= 0)
         fprintf(stderr, " --break %s", invariant_texts[simulation.broken].name);
     fprintf(stderr, " --verbose | tail -n 500\n");

@@ -35,7 +35,8 @@ extern const struct invariant_text invariant_texts[INVARIANTS];
 struct simulation {
     uint64_t seed, exchanges;
     bool faults, filters, verbose;
-    int broken; /* the invariant to break on purpose, or -1 */
+    bool h1[2], h2[2]; /* what clients, and origins, may speak */
+    int broken;        /* the invariant to break on purpose, or -1 */
     uint64_t now_us;
     struct dice dice; /* of the network and of time */
     uint64_t hash;    /* of everything that happened, in order */

@@ -222,7 +222,7 @@ static void finish_closed(struct tcp *tcp)
 {
     turn_unmark(loop_turn(tcp->loop), TURN_FLUSH, &tcp->flush);
     slice_queue_deinit(&tcp->outgoing);
-    if (tcp->opened && !sabotage(NOTHING_LEFT, 1))
+    if (tcp->opened && !sabotage(NOTHING_LEFT, 5))
         tcp->carrier.events->closed(tcp->carrier.user);
     memory_free(tcp);
     loop_hold(-1);
