@@ -50,12 +50,19 @@ static void shut(weir_connection *connection, uint32_t how, weir_result why)
     h2_api->close(connection, how, why);
 }
 
-/* Server's side: whether what exchanges are still on it for is here, and only to be taken. Those
- * that have not begun are told, when they do, that they cannot. */
-static bool has_all(const struct h2 *h2)
+/* Of its stream there is nothing more to come or to go. A request that has not begun is told that
+ * it cannot when it wants to. */
+static bool is_whole(const weir_connection *connection, const struct h2_stream *stream)
 {
+    return stream->closed || (!h2_is_client(connection) && (!stream->id || stream->received_end));
+}
+
+/* Whether exchanges are on it only for what has come already and core has still to pass on. */
+static bool is_only_kept(const weir_connection *connection)
+{
+    const struct h2 *h2 = h2_of(connection);
     for (const struct h2_stream *stream = h2->streams; stream; stream = stream->next)
-        if (stream->channel && stream->id && !stream->closed && !stream->received_end)
+        if (stream->channel && !is_whole(connection, stream))
             return false;
     return h2->channel_count;
 }
@@ -64,8 +71,8 @@ static bool has_all(const struct h2 *h2)
 static bool is_done(const weir_connection *connection)
 {
     const struct h2 *h2 = h2_of(connection);
-    bool taken = h2_is_client(connection) || !has_all(h2);
-    return (!nghttp2_session_want_read(h2->session) && taken) || (h2->ended && !h2->channel_count);
+    bool over = !nghttp2_session_want_read(h2->session);
+    return (over && !is_only_kept(connection)) || (h2->ended && !h2->channel_count);
 }
 
 /* --- time limits */
