@@ -127,8 +127,9 @@ def simulator():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(lambda run: simulation(*run), runs)
         yield from pool.map(lambda run: simulation(
-            f"{run[0]} without {run[1]}", fast, "--seed", "1", "--pair", run[0], "--break", run[1],
-            broken=run[1]), itertools.product(("all", "h1-h1", "h2-h2"), broken))
+            f"{run[0]} without {run[1]}", fast, "--seed", "1", "--exchanges", "30000",
+            "--pair", run[0], "--break", run[1], broken=run[1]),
+            itertools.product(("all", "h1-h1", "h2-h2"), broken))
 
 
 def pytest(name, *paths, **variables):

@@ -12,7 +12,8 @@ enum {
     FIELDS_MOST = 24,
     STALL_US_MOST = 4 * 1000 * 1000,
     HANG_US = 150 * 1000 * 1000,
-    FRAME_HEAD_BYTES = 9
+    FRAME_HEAD_BYTES = 9,
+    BUFFER_LEAST = 4096
 };
 
 /* Made once; sessions copy what is in them. */
@@ -303,7 +304,8 @@ static nghttp2_ssize read_body(nghttp2_session *session, int32_t id, uint8_t *by
     size_t count = stream->cut_short ? 0 : fill(stream, bytes, most);
     const struct direction *way = &stream->plan->ways[stream->mux->out];
     bool all = way->sent == way->length || stream->cut_short;
-    if (all && may_end(stream) && (!count || dice_percent(dice(), 50)))
+    bool announced = way->delivery == BODY_LENGTH; /* who has counted needs no end behind it */
+    if (all && may_end(stream) && (!count || announced || dice_percent(dice(), 50)))
         end_direction(stream, flags);
     else if (!count)
         stream->deferred = true;
@@ -373,7 +375,7 @@ static bool begin_direction(struct mux_stream *stream)
     stream->writing = true;
     way->sent = 0;
     way->ended = way->delivery <= BODY_LENGTH && !way->length;
-    return way->delivery != BODY_NONE;
+    return !way->ended;
 }
 
 struct mux_stream *mux_request(struct mux *mux, struct plan *plan)
@@ -560,6 +562,7 @@ void mux_init(struct mux *mux, struct endpoint *end, enum way out, const struct 
     static const struct endpoint_events mux_events = {.readable = on_readable,
                                                       .writable = on_writable};
     *mux = (struct mux){.events = events, .end = end, .out = out};
+    endpoint_widen(end, BUFFER_LEAST); /* many share it, and one at a time is served */
     end->events = &mux_events;
     end->user = mux;
     event_init(&mux->act, fire_pump);

@@ -210,6 +210,20 @@ bool endpoint_close(struct endpoint *end)
 
 /* --- the beginning */
 
+static void widen(struct endpoint *end, uint32_t capacity)
+{
+    if (end->capacity >= capacity || end->count)
+        return;
+    end->capacity = capacity;
+    end->bytes = memory_resize(end->bytes, capacity);
+}
+
+void endpoint_widen(struct endpoint *end, uint32_t capacity)
+{
+    widen(end, capacity);
+    widen(end->other, capacity);
+}
+
 static void init_end(struct endpoint *end, struct endpoint *other, bool peer)
 {
     end->other = other;

@@ -53,6 +53,8 @@ void endpoint_finish(struct endpoint *end); /* no more will be written: FIN */
 void endpoint_reset(struct endpoint *end);  /* and close */
 /* FIN; or a reset when something was not read, or was sent to a dead connection: then false. */
 bool endpoint_close(struct endpoint *end);
+/* Of a new connection: neither kernel's buffer is smaller, which is a power of two. */
+void endpoint_widen(struct endpoint *end, uint32_t capacity);
 /* How long this end takes until it does the next thing. */
 uint64_t endpoint_pause_us(const struct endpoint *end);
 
