@@ -474,7 +474,7 @@ void h2_send_reset(weir_channel *channel, weir_result why)
     bool client = h2_is_client(channel->connection);
     uint32_t code = code_for(stream, client, why);
     bool taken = why != WEIR_CANCELLED && why != WEIR_IDLE_TIMEOUT;
-    if (client && stream->answering && taken) {
+    if (client && stream->answering && taken && !stream->sent_end) {
         stream->last_code = code;
         resume(stream);
     } else {

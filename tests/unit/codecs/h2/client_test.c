@@ -566,6 +566,23 @@ static void an_early_answer(void **state)
     assert_int_equal(peer.streams[id].code, NGHTTP2_NO_ERROR);
 }
 
+static void a_request_that_breaks_off_behind_its_answer(void **state)
+{
+    static const char *const fields[] = {":method", "POST",  ":scheme", "http", ":authority",
+                                         "a",       ":path", "/",       NULL};
+    int32_t id = peer_request(fields, "some", true);
+    talk();
+    weir_head head = answer(200, -1);
+    fake_send_head(current(), &head, 0);
+    fake_send(current(), "all", 3, WEIR_END);
+    talk();
+    assert_true(peer.streams[id].ended && !peer.streams[id].closed);
+    fake_reset(current(), WEIR_RESET);
+    talk();
+    assert_int_equal(peer.streams[id].code, NGHTTP2_INTERNAL_ERROR);
+    fake_let_go(current());
+}
+
 static void an_answer_that_nobody_takes(void **state)
 {
     int32_t id = peer_get("/");
@@ -1004,6 +1021,7 @@ int main(void)
         CASE(an_early_answer),
         CASE(an_answer_that_breaks_off),
         CASE(an_answer_that_nobody_takes),
+        CASE(a_request_that_breaks_off_behind_its_answer),
         CASE(trailers_of_a_malformed_request),
         CASE(a_body_that_is_not_what_was_announced),
         CASE(a_client_that_cancels),
