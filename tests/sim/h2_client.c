@@ -48,10 +48,10 @@ static bool is_idle(const struct h2_client *client)
     return true;
 }
 
-/* The end of a tunnel that a filter holds up may be lost with the client's connection. */
+/* What of a tunnel has not arrived yet may be lost with the client's connection. */
 static void finish(struct slot *slot)
 {
-    if (simulation.filters && slot->plan->tunnel)
+    if (slot->plan->tunnel && !slot->plan->ways[REQUEST].arrived)
         slot->plan->may_fail = slot->plan->may_break = true;
     happened("client ends exchange", slot->plan->number, slot->answer.status);
     if (slot->stream)
