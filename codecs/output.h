@@ -29,4 +29,13 @@ static inline const weir_slice *output_slices(const struct output *output)
 }
 void output_clear(const weir_host *host, struct output *output);
 
+/* How many bytes those are. */
+static inline size_t output_total(const weir_slice *slices, uint32_t count)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += slices[i].length;
+    return bytes;
+}
+
 #endif

@@ -136,19 +136,11 @@ weir_result h1_send_interim(weir_channel *channel, const weir_head *head)
     return WEIR_OK;
 }
 
-static size_t total(const weir_slice *slices, uint32_t count)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += slices[i].length;
-    return bytes;
-}
-
 static void queue(struct h1 *h1, const weir_slice *slices, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         output_slice(h1_host, &h1->output, slices[i]);
-    h1->waiting += total(slices, count);
+    h1->waiting += output_total(slices, count);
 }
 
 /* A body that does not fit its announced length would become part of the next message: whoever sent
@@ -165,7 +157,7 @@ static void send_counted(weir_channel *channel, const weir_slice *slices, uint32
                          uint32_t flags)
 {
     struct h1 *h1 = h1_of(channel->connection);
-    size_t bytes = total(slices, count);
+    size_t bytes = output_total(slices, count);
     if (bytes > h1->send_left || ((flags & WEIR_END) && bytes != h1->send_left)) {
         break_off(channel);
         return;
@@ -176,7 +168,7 @@ static void send_counted(weir_channel *channel, const weir_slice *slices, uint32
 
 static void send_chunk(struct h1 *h1, const weir_slice *slices, uint32_t count, uint32_t flags)
 {
-    size_t bytes = total(slices, count);
+    size_t bytes = output_total(slices, count);
     if (bytes) {
         h1_write_chunk_size(h1_host, &h1->output, bytes);
         queue(h1, slices, count);
@@ -205,7 +197,7 @@ void h1_send_data(weir_channel *channel, const weir_slice *slices, uint32_t coun
         break;
     case SEND_NO_BODY: /* what HEAD, 204 and 304 must not have is dropped */
         if (count)
-            h1_sent(channel, total(slices, count));
+            h1_sent(channel, output_total(slices, count));
         break;
     case SEND_UPGRADE:
     case SEND_HEAD:

@@ -169,6 +169,9 @@ void h2_channel_close(weir_channel *channel);
 
 /* --- codecs/h2/h2.c */
 
+/* Milliseconds of a clock that only goes on; 0 with a host that has none. */
+uint64_t h2_now_ms(void);
+
 /* Returns what was read to the carrier's credit, unless core has yet to see what became of streams
  * that are closed already: they come no faster than it ends their exchanges. */
 void h2_return_credit(weir_connection *connection, size_t bytes);

@@ -8,7 +8,6 @@
 
 enum { MINUTE_MS = 60000 };
 
-static const weir_asynchronous_host *asynchronous;
 static const weir_metrics_host *metrics;
 static uint32_t metric;
 
@@ -50,7 +49,6 @@ void h2_guard_start(void)
         .labels = labels,
         .label_count = 1,
         .series_most = H2_OFFENCES};
-    asynchronous = h2_host->query(h2_host, "weir.asynchronous/0");
     metrics = h2_host->query(h2_host, "weir.metrics/0");
     if (metrics && metrics->define(h2_host, &definition, &metric) != WEIR_OK)
         metrics = NULL;
@@ -80,7 +78,7 @@ void h2_guard_count(weir_connection *connection, enum h2_offence offence)
 {
     struct h2_guard *guard = &h2_of(connection)->guard;
     uint32_t most = limit_of(connection->limits, offence);
-    uint64_t now_ms = asynchronous ? asynchronous->now_ms() : 0;
+    uint64_t now_ms = h2_now_ms();
     if (now_ms - guard->since_ms >= MINUTE_MS)
         *guard = (struct h2_guard){.since_ms = now_ms};
     if (++guard->counts[offence] == most + 1 && most)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "abi/services.h"
 #include "codecs/h2/connection.h"
 
 /* A server that was silent for so long is asked whether it is there: before it gets another
@@ -14,6 +15,12 @@ enum { LONG_SILENCE_MS = 310000 };
 
 const weir_host *h2_host;
 const weir_protocol_host *h2_api;
+static const weir_asynchronous_host *asynchronous;
+
+uint64_t h2_now_ms(void)
+{
+    return asynchronous ? asynchronous->now_ms() : 0;
+}
 
 static int32_t h2_sniff(const uint8_t *bytes, size_t count, uint32_t end)
 {
@@ -482,6 +489,6 @@ const weir_protocol *h2_protocol(const weir_host *host)
     h2_api = host->query(host, "weir.protocol/0");
     h2_session_start();
     h2_guard_start();
-    h2_window_start();
+    asynchronous = host->query(host, "weir.asynchronous/0");
     return &protocol;
 }

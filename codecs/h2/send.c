@@ -377,14 +377,6 @@ weir_result h2_send_interim(weir_channel *channel, const weir_head *head)
     return WEIR_OK;
 }
 
-static size_t total(const weir_slice *slices, uint32_t count)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += slices[i].length;
-    return bytes;
-}
-
 /* Whether the body fits its announced length so far, or at its end. */
 static bool fits(struct h2_stream *stream, size_t bytes, uint32_t flags)
 {
@@ -407,7 +399,7 @@ static void drop(struct h2_stream *stream, size_t bytes)
 void h2_send_data(weir_channel *channel, const weir_slice *slices, uint32_t count, uint32_t flags)
 {
     struct h2_stream *stream = h2_stream_of(channel);
-    size_t bytes = total(slices, count);
+    size_t bytes = output_total(slices, count);
     stream->credit -= bytes;
     if (stream->no_body || stream->closed || stream->was_reset) {
         drop(stream, bytes);

@@ -1,20 +1,7 @@
 /* codecs/h2/window.c - how much a peer may send on one stream before core has passed it on */
 #include "codecs/h2/window.h"
 
-#include "abi/services.h"
 #include "codecs/h2/connection.h"
-
-static const weir_asynchronous_host *asynchronous;
-
-void h2_window_start(void)
-{
-    asynchronous = h2_host->query(h2_host, "weir.asynchronous/0");
-}
-
-static uint64_t now_ms(void)
-{
-    return asynchronous ? asynchronous->now_ms() : 0;
-}
 
 uint32_t h2_window_first(uint32_t streams)
 {
@@ -24,7 +11,7 @@ uint32_t h2_window_first(uint32_t streams)
 
 void h2_window_open(struct h2_stream *stream, uint32_t size)
 {
-    stream->window = (struct h2_window){.size = size, .since_ms = now_ms()};
+    stream->window = (struct h2_window){.size = size, .since_ms = h2_now_ms()};
     stream->h2->windows += size;
 }
 
@@ -35,14 +22,14 @@ void h2_window_close(struct h2_stream *stream)
 
 void h2_window_settings_sent(weir_connection *connection)
 {
-    h2_of(connection)->settings_ms = now_ms();
+    h2_of(connection)->settings_ms = h2_now_ms();
 }
 
 void h2_window_settings_known(weir_connection *connection)
 {
     struct h2 *h2 = h2_of(connection);
     if (h2->settings_ms)
-        h2->round_trip_ms = now_ms() - h2->settings_ms;
+        h2->round_trip_ms = h2_now_ms() - h2->settings_ms;
     h2->settings_ms = 0;
 }
 
@@ -83,7 +70,7 @@ static bool held_peer_up(const struct h2_stream *stream)
 void h2_window_received(struct h2_stream *stream, size_t bytes)
 {
     struct h2_window *window = &stream->window;
-    window->received_ms = now_ms();
+    window->received_ms = h2_now_ms();
     window->owed += bytes;
     window->used += bytes;
     if (window->used < window->size)
@@ -97,7 +84,7 @@ void h2_window_received(struct h2_stream *stream, size_t bytes)
 void h2_window_passed_on(struct h2_stream *stream, size_t bytes)
 {
     struct h2_window *window = &stream->window;
-    uint64_t waited_ms = now_ms() - window->received_ms;
+    uint64_t waited_ms = h2_now_ms() - window->received_ms;
     if (window->owed >= window->size && waited_ms > 2 * stream->h2->round_trip_ms)
         shrink(stream);
     window->owed -= bytes < window->owed ? bytes : window->owed;

@@ -21,7 +21,6 @@ struct h2_window {
     uint64_t received_ms; /* the last of them */
 };
 
-void h2_window_start(void); /* once */
 /* What a window begins with where there may be so many streams. */
 uint32_t h2_window_first(uint32_t streams);
 void h2_window_open(struct h2_stream *stream, uint32_t size);
