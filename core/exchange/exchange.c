@@ -209,12 +209,12 @@ static inline weir_answer run_hook(struct exchange *x, enum filter_hook hook, ui
 
 /* Only filters of one chain have the hook, and none has run it yet. As long as nobody does more
  * than to continue this is all that it costs. */
-static inline weir_answer call_head_hooks(struct exchange *x, uint32_t part, enum filter_hook hook,
-                                          const char *name, uint32_t direction)
+static inline weir_answer call_head_hooks(struct exchange *x, uint32_t part, enum filter_hook hook)
 {
     struct filter_record *record = x->filters.record;
+    uint32_t direction = filter_hook_direction(hook);
     const struct filter_call *call = x->filters.chains[part]->calls[hook];
-    breadcrumb_hook(name, x->number);
+    breadcrumb_hook(filter_hook_names[hook], x->number);
     do {
         struct filter_state *state = (void *)((char *)record->states[part] + call->place);
         breadcrumb_plugin(call->plugin);
@@ -227,27 +227,28 @@ static inline weir_answer call_head_hooks(struct exchange *x, uint32_t part, enu
     return WEIR_CONTINUE;
 }
 
-static __attribute__((noinline)) weir_answer
-run_route_head_hook(struct exchange *x, enum filter_hook hook, const char *name, uint32_t direction)
+static __attribute__((noinline)) weir_answer run_route_head_hook(struct exchange *x,
+                                                                 enum filter_hook hook)
 {
     struct filter_record *record = x->filters.record;
+    uint32_t direction = filter_hook_direction(hook);
     if (x->filters.chains[0]->counts[hook] || record->eventful || record->runs[direction].next)
         return filters_run(x, hook, direction, NULL);
-    return call_head_hooks(x, 1, hook, name, direction);
+    return call_head_hooks(x, 1, hook);
 }
 
 /* Likewise, for the hooks of heads. */
-static inline weir_answer run_head_hook(struct exchange *x, enum filter_hook hook, const char *name,
-                                        uint32_t direction)
+static inline weir_answer run_head_hook(struct exchange *x, enum filter_hook hook)
 {
     struct filter_record *record = x->filters.record;
+    uint32_t direction = filter_hook_direction(hook);
     if (x->filters.chains[1]->counts[hook])
-        return run_route_head_hook(x, hook, name, direction);
+        return run_route_head_hook(x, hook);
     if (!x->filters.chains[0]->counts[hook])
         return WEIR_CONTINUE;
     if (record->eventful || record->runs[direction].next)
         return filters_run(x, hook, direction, NULL);
-    return call_head_hooks(x, 0, hook, name, direction);
+    return call_head_hooks(x, 0, hook);
 }
 
 static inline weir_answer ask_hook(struct exchange *x, enum filter_hook hook, const void *argument)
@@ -328,7 +329,7 @@ static weir_answer run_request_hooks(struct exchange *x)
         x->authenticated = true;
         filters_begin(x, HOOK_REQUEST, x->routed);
     }
-    return run_head_hook(x, HOOK_REQUEST, "request", WEIR_REQUEST_DIRECTION);
+    return run_head_hook(x, HOOK_REQUEST);
 }
 
 /* The filters of the route are behind those of the listener, and see what those left. */
@@ -423,8 +424,7 @@ void exchange_set_length(struct exchange *x, uint32_t direction, int64_t bytes)
 
 static void step_routed(struct exchange *x)
 {
-    if (!goes_on(x, run_head_hook(x, HOOK_ROUTE, "route", WEIR_REQUEST_DIRECTION)) ||
-        !follow_retarget(x))
+    if (!goes_on(x, run_head_hook(x, HOOK_ROUTE)) || !follow_retarget(x))
         return;
     if (x->request->view.kind != WEIR_TUNNEL)
         hop_request(x->request, string_of(x->snapshot->via_name));
@@ -521,7 +521,7 @@ static void step_connected(struct exchange *x)
         x->server.unprocessed = x->request->view.kind != WEIR_TUNNEL;
         return;
     }
-    if (!goes_on(x, run_head_hook(x, HOOK_UPSTREAM, "upstream", WEIR_REQUEST_DIRECTION)))
+    if (!goes_on(x, run_head_hook(x, HOOK_UPSTREAM)))
         return;
     filters_rewind(x, WEIR_REQUEST_DIRECTION);
     if (!x->filters.record->retarget.length)
@@ -733,7 +733,7 @@ static void step_response(struct exchange *x)
         return;
     if (!x->response)
         take_response(x);
-    if (goes_on(x, run_head_hook(x, HOOK_RESPONSE, "response", WEIR_RESPONSE_DIRECTION)))
+    if (goes_on(x, run_head_hook(x, HOOK_RESPONSE)))
         send_response_head(x);
 }
 

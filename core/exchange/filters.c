@@ -23,40 +23,55 @@ const struct filter_chain filter_chain_empty;
 
 #define ANSWER(name) (1u << (WEIR_##name))
 
-/* What each hook is called, and what it may answer beside WEIR_FAIL. */
-static const struct hook_about {
-    const char *name;
-    uint32_t answers;
-} hooks[HOOKS] = {
-    [HOOK_ACCEPT] = {"accept", ANSWER(CONTINUE) | ANSWER(DENY)},
-    [HOOK_OPEN] = {"open", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(DENY) | ANSWER(DONE)},
-    [HOOK_AUTHENTICATE] = {"authenticate", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(ACCEPT) |
-                                               ANSWER(PAUSE) | ANSWER(DENY) | ANSWER(DONE)},
-    [HOOK_REQUEST] = {"request", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
-                                     ANSWER(BUFFER) | ANSWER(DENY) | ANSWER(DONE)},
-    [HOOK_ROUTE] = {"route", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DENY) |
-                                 ANSWER(DONE)},
-    [HOOK_ADDRESS] = {"address", ANSWER(CONTINUE) | ANSWER(DENY)},
-    [HOOK_UPSTREAM] = {"upstream", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
-                                       ANSWER(DENY) | ANSWER(DONE)},
-    [HOOK_UPSTREAM_ERROR] = {"upstream_error",
-                             ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(FORBID) | ANSWER(DONE)},
-    [HOOK_INTERIM] = {"interim", ANSWER(CONTINUE) | ANSWER(DETACH)},
-    [HOOK_RESPONSE] = {"response", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
-                                       ANSWER(BUFFER) | ANSWER(DONE)},
-    [HOOK_REQUEST_BODY] = {"request_body", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
-                                               ANSWER(TAKE) | ANSWER(HOLD) | ANSWER(DONE)},
-    [HOOK_RESPONSE_BODY] = {"response_body", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
-                                                 ANSWER(TAKE) | ANSWER(HOLD) | ANSWER(DONE)},
-    [HOOK_TUNNEL] = {"tunnel", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(TAKE) |
-                                   ANSWER(HOLD) | ANSWER(DONE)},
-    [HOOK_BODY_FULL] = {"body_full", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) |
-                                         ANSWER(TAKE) | ANSWER(DENY) | ANSWER(DONE)},
-    [HOOK_TRAILERS] = {"trailers",
-                       ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DONE)},
-    [HOOK_EVENT] = {"event", ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(DENY) | ANSWER(DONE)},
-    [HOOK_LOG] = {"log", ANSWER(CONTINUE)},
-    [HOOK_CLOSE] = {"close", ANSWER(CONTINUE)},
+const char *const filter_hook_names[HOOKS] = {
+    [HOOK_ACCEPT] = "accept",
+    [HOOK_OPEN] = "open",
+    [HOOK_AUTHENTICATE] = "authenticate",
+    [HOOK_REQUEST] = "request",
+    [HOOK_ROUTE] = "route",
+    [HOOK_ADDRESS] = "address",
+    [HOOK_UPSTREAM] = "upstream",
+    [HOOK_UPSTREAM_ERROR] = "upstream_error",
+    [HOOK_INTERIM] = "interim",
+    [HOOK_RESPONSE] = "response",
+    [HOOK_REQUEST_BODY] = "request_body",
+    [HOOK_RESPONSE_BODY] = "response_body",
+    [HOOK_TUNNEL] = "tunnel",
+    [HOOK_BODY_FULL] = "body_full",
+    [HOOK_TRAILERS] = "trailers",
+    [HOOK_EVENT] = "event",
+    [HOOK_LOG] = "log",
+    [HOOK_CLOSE] = "close",
+};
+
+/* What each hook may answer beside WEIR_FAIL. */
+static const uint32_t allowed_answers[HOOKS] = {
+    [HOOK_ACCEPT] = ANSWER(CONTINUE) | ANSWER(DENY),
+    [HOOK_OPEN] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_AUTHENTICATE] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(ACCEPT) | ANSWER(PAUSE) |
+                          ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_REQUEST] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(BUFFER) |
+                     ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_ROUTE] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_ADDRESS] = ANSWER(CONTINUE) | ANSWER(DENY),
+    [HOOK_UPSTREAM] =
+        ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_UPSTREAM_ERROR] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(FORBID) | ANSWER(DONE),
+    [HOOK_INTERIM] = ANSWER(CONTINUE) | ANSWER(DETACH),
+    [HOOK_RESPONSE] =
+        ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(BUFFER) | ANSWER(DONE),
+    [HOOK_REQUEST_BODY] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(TAKE) |
+                          ANSWER(HOLD) | ANSWER(DONE),
+    [HOOK_RESPONSE_BODY] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(TAKE) |
+                           ANSWER(HOLD) | ANSWER(DONE),
+    [HOOK_TUNNEL] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(TAKE) |
+                    ANSWER(HOLD) | ANSWER(DONE),
+    [HOOK_BODY_FULL] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(TAKE) |
+                       ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_TRAILERS] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(PAUSE) | ANSWER(DONE),
+    [HOOK_EVENT] = ANSWER(CONTINUE) | ANSWER(DETACH) | ANSWER(DENY) | ANSWER(DONE),
+    [HOOK_LOG] = ANSWER(CONTINUE),
+    [HOOK_CLOSE] = ANSWER(CONTINUE),
 };
 
 static bool has(const weir_filter *filter, enum filter_hook hook)
@@ -290,7 +305,7 @@ static void report(const struct filter_state *state, enum filter_hook hook, cons
 {
     metric_add(&state->exchange->worker->metrics, METRIC_FILTER_FAULTS, 1);
     log_write(LOG_WARNING, "filter %s (plugin %s) failed in %s: %s", state->use->filter->name,
-              state->use->plugin, hooks[hook].name, what);
+              state->use->plugin, filter_hook_names[hook], what);
 }
 
 /* Whether the message would lack what the filter has taken if it left now. */
@@ -339,7 +354,7 @@ static bool is_legal(const struct filter_state *state, enum filter_hook hook, we
 {
     if (hook == HOOK_EVENT && answer == WEIR_DENY) /* late, for the hook that paused */
         return state->paused & state->deniable;
-    return answer >= 0 && answer < 32 && (hooks[hook].answers & (1u << answer));
+    return answer >= 0 && answer < 32 && (allowed_answers[hook] & (1u << answer));
 }
 
 /* What DONE and ACCEPT say that it has called. NULL: it has. */
@@ -386,7 +401,8 @@ weir_answer filters_call(struct filter_state *state, enum filter_hook hook, cons
 {
     struct exchange *x = state->exchange;
     state->faulty = false;
-    struct breadcrumb before = breadcrumb_leave(state->use->plugin, hooks[hook].name, x->number);
+    struct breadcrumb before =
+        breadcrumb_leave(state->use->plugin, filter_hook_names[hook], x->number);
     weir_answer answer = call(state, hook, argument);
     breadcrumb_restore(before);
     if (answer == WEIR_CONTINUE && !state->faulty && !x->filters.record->reply && !x->aborted)
@@ -424,7 +440,7 @@ bool filters_accept(const struct filter_chain *chain, const struct snapshot_use 
         about.use = one;
         about.public.instance = one->instance;
         about.public.worker_state = use->worker_states ? use->worker_states[one->index] : NULL;
-        struct breadcrumb before = breadcrumb_leave(one->plugin, hooks[HOOK_ACCEPT].name, 0);
+        struct breadcrumb before = breadcrumb_leave(one->plugin, filter_hook_names[HOOK_ACCEPT], 0);
         weir_answer answer = one->filter->accept(&about.public);
         breadcrumb_restore(before);
         if (answer == WEIR_DENY)
@@ -571,10 +587,11 @@ void filters_make_way(struct exchange *x)
         for (uint32_t direction = 0; direction < 2; direction++)
             filters_unpause(state_at(x, i), direction);
     run->next += run->waiting != NULL;
-    record->eventful = true;
-    if (run->next)
+    if (run->next) {
+        record->eventful = true;
         record->seen_from =
             filters_nth(x, HOOK_RESPONSE, run->next - 1u, WEIR_RESPONSE_DIRECTION)->number + 1;
+    }
     run->waiting = record->runs[WEIR_REQUEST_DIRECTION].waiting = NULL;
     run->collecting = false;
     record->settled = false;
@@ -587,17 +604,12 @@ void filters_begin(struct exchange *x, enum filter_hook hook, bool of_route)
         x->filters.record->runs[WEIR_REQUEST_DIRECTION].next = x->filters.chains[0]->counts[hook];
 }
 
-static uint32_t direction_of(enum filter_hook hook)
-{
-    return hook == HOOK_INTERIM ? WEIR_RESPONSE_DIRECTION : WEIR_REQUEST_DIRECTION;
-}
-
 weir_answer filters_ask(struct exchange *x, enum filter_hook hook, const void *argument)
 {
     uint32_t count = filters_count(&x->filters, hook);
     x->filters.record->repeat_forbidden = false;
     for (uint32_t i = 0; i < count; i++) {
-        struct filter_state *state = filters_nth(x, hook, i, direction_of(hook));
+        struct filter_state *state = filters_nth(x, hook, i, filter_hook_direction(hook));
         if (state->detached)
             continue;
         weir_answer answer = filters_call(state, hook, argument);
@@ -627,7 +639,7 @@ void filters_pause(struct filter_state *state, uint32_t direction, enum filter_h
     state->exchange->filters.record->pauses++;
     state->paused |= (uint8_t)(1u << direction);
     state->deniable &= (uint8_t) ~(1u << direction);
-    if (hooks[hook].answers & ANSWER(DENY))
+    if (allowed_answers[hook] & ANSWER(DENY))
         state->deniable |= (uint8_t)(1u << direction);
     filters_limit_pause(state, direction, limit);
 }

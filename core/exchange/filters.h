@@ -39,6 +39,15 @@ enum filter_hook {
     HOOKS
 };
 
+extern const char *const filter_hook_names[HOOKS]; /* "request" */
+
+/* Of those that see what passes in one direction. */
+static inline uint32_t filter_hook_direction(enum filter_hook hook)
+{
+    return hook == HOOK_RESPONSE || hook == HOOK_INTERIM ? WEIR_RESPONSE_DIRECTION
+                                                         : WEIR_REQUEST_DIRECTION;
+}
+
 enum { CHAIN_FILTERS_MOST = 32 };
 
 /* One call of a head's hook, with all that it takes at hand. */
