@@ -90,15 +90,5 @@ check_6() {
 }
 
 roots=
-checks=()
-for argument; do
-    case $argument in
-    --roots) roots=yes ;;
-    [1-6]) checks+=("$argument") ;;
-    *)
-        sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
-        exit 2
-        ;;
-    esac
-done
-run_checks "${checks[@]}"
+options=roots
+accept "$@"

@@ -90,15 +90,5 @@ check_6() {
 }
 
 short=
-checks=()
-for argument; do
-    case $argument in
-    --short) short=yes ;;
-    [1-6]) checks+=("$argument") ;;
-    *)
-        sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
-        exit 2
-        ;;
-    esac
-done
-run_checks "${checks[@]}"
+options=short
+accept "$@"

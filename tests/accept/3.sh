@@ -10,23 +10,6 @@
 # shellcheck source=tests/accept/common.sh
 . "$(dirname "$(readlink -f "$0")")/common.sh"
 
-# tests NAME WEIR ARGUMENT...: runs pytest in tests/e2e of the tree it is called in, its output in NAME.txt
-tests() {
-    local name=$1 program=$2
-    shift 2
-    WEIR=$program WEIR_RELEASE=$weir "$python" -m pytest -q -p no:cacheprovider "$@" \
-        >"$outputs/$name.txt" 2>&1
-    local status=$?
-    grep -q skipped "$outputs/$name.txt" && status=1
-    return "$status"
-}
-
-# last NAME: what the tests of that name came to, and the first that failed
-last() {
-    grep . "$outputs/$1.txt" | tail -n 1
-    grep -m 2 '^FAILED' "$outputs/$1.txt" | cut -c 1-200
-}
-
 # Groups A to F, H and I; in clang's build, a copy of the tree, only its own programs differ.
 check_1() {
     local status=0 groups=("$root"/tests/e2e/test_filter*.py "$root"/tests/e2e/test_plugin_*.py)
@@ -145,15 +128,5 @@ check_7() {
 }
 
 short=
-checks=()
-for argument; do
-    case $argument in
-    --short) short=yes ;;
-    [1-7]) checks+=("$argument") ;;
-    *)
-        sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
-        exit 2
-        ;;
-    esac
-done
-run_checks "${checks[@]}"
+options=short
+accept "$@"

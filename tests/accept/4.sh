@@ -9,28 +9,21 @@
 # Needs a built tree: ./dev build release release-sim asan bench. Checks 5, 6 and 7 want a quiet machine.
 # shellcheck source=tests/accept/common.sh
 . "$(dirname "$(readlink -f "$0")")/common.sh"
+# shellcheck source=scripts/setup.sh
+. "$root/scripts/setup.sh"
+setup build test peers # h2spec on the PATH, WEIR_PEERS
 
-# tests NAME FILE...: runs those of tests/e2e, the output in NAME.txt; a test that is skipped fails
-tests() {
+# e2e NAME FILE...: those of tests/e2e
+e2e() {
     local name=$1
     shift
-    WEIR=$root/build/asan/weir WEIR_RELEASE=$weir WEIR_PEERS=$("$root/dev" peers 2>/dev/null | tail -n 1) \
-        "$python" -m pytest -q -rs -p no:cacheprovider "${@/#/$root/tests/e2e/}" >"$outputs/$name.txt" 2>&1
-    local status=$?
-    grep -q skipped "$outputs/$name.txt" && status=1
-    return "$status"
-}
-
-# last NAME: what the tests of that name came to, and the first that failed or was skipped
-last() {
-    grep . "$outputs/$1.txt" | tail -n 1
-    grep -m 3 -E '^(FAILED|SKIPPED)' "$outputs/$1.txt" | cut -c 1-200
+    tests "$name" "$root/build/asan/weir" "${@/#/$root/tests/e2e/}"
 }
 
 check_1() {
     local status=0 pair count=250000 evidence=
     [ -z "$short" ] || count=10000
-    tests pairs test_pairs.py test_pair_pauses.py || status=1
+    e2e pairs test_pairs.py test_pair_pauses.py || status=1
     for pair in h1-h1 h1-h2 h2-h1 h2-h2; do
         "$root/build/release/sim" --pair "$pair" --exchanges "$count" --faults all >"$outputs/sim-$pair.txt" 2>&1 ||
             status=1
@@ -40,13 +33,13 @@ check_1() {
 }
 
 check_2() {
-    tests h2spec test_h2spec.py
+    e2e h2spec test_h2spec.py
     verdict 4.2 "$(passed $?)" "$(last h2spec | one_line)"
 }
 
 check_3() {
-    tests peers test_http2.py test_http2_streams.py test_http2_peers.py test_streams.py test_grpc.py test_browser.py \
-        test_tls_clients.py test_tls_servers.py
+    e2e peers test_http2.py test_http2_streams.py test_http2_peers.py \
+        test_streams.py test_grpc.py test_browser.py test_tls_clients.py test_tls_servers.py
     verdict 4.3 "$(passed $?)" "$(last peers | one_line)"
 }
 
@@ -86,14 +79,13 @@ check_4() {
 }
 
 check_5() {
-    local status=0 rounds=9 peers
+    local status=0 rounds=9
     [ -z "$short" ] || rounds=2
     if [ ! -f "${PEERS:-}" ]; then
         verdict 4.5 FAIL "set PEERS to the script that measures proxies side by side"
         return
     fi
-    peers=$("$root/dev" peers 2>/dev/null | tail -n 1)
-    "$python" "$PEERS" h2c --bin "$peers" --rounds "$rounds" \
+    "$python" "$PEERS" h2c --bin "$WEIR_PEERS" --rounds "$rounds" \
         --weir "$weir -l 127.0.0.1:{port} -w 1 -u {origin}" >"$outputs/mux.txt" 2>&1 || status=1
     "$root/bench/run" tls >"$outputs/tls.txt" 2>&1 || status=1
     "$root/bench/run" scale tls >"$outputs/idle.txt" 2>&1 || status=1
@@ -120,15 +112,5 @@ check_7() {
 }
 
 short=
-checks=()
-for argument; do
-    case $argument in
-    --short) short=yes ;;
-    [1-7]) checks+=("$argument") ;;
-    *)
-        sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
-        exit 2
-        ;;
-    esac
-done
-run_checks "${checks[@]}"
+options=short
+accept "$@"

@@ -59,3 +59,37 @@ run_checks() {
     echo "outputs: $outputs"
     exit "$((failures > 0))"
 }
+
+# accept ARGUMENT...: what a script does: --NAME sets NAME to yes for each of `options`, K picks checks
+accept() {
+    local argument checks=()
+    for argument; do
+        if [[ $argument == --* && " ${options:-} " == *" ${argument#--} "* ]]; then
+            printf -v "${argument#--}" yes
+        elif [[ $argument =~ ^[1-9]$ ]] && [ "$(type -t "check_$argument")" = function ]; then
+            checks+=("$argument")
+        else
+            sed -n '2,/^[^#]/{/^# shellcheck/d;s/^# \{0,1\}//p}' "$0" >&2
+            exit 2
+        fi
+    done
+    run_checks "${checks[@]}"
+}
+
+# tests NAME PROGRAM ARGUMENT...: runs pytest with that weir, its output in NAME.txt; a test that is
+# skipped fails
+tests() {
+    local name=$1 program=$2
+    shift 2
+    WEIR=$program WEIR_RELEASE=$weir "$python" -m pytest -q -rs -p no:cacheprovider "$@" \
+        >"$outputs/$name.txt" 2>&1
+    local status=$?
+    grep -q skipped "$outputs/$name.txt" && status=1
+    return "$status"
+}
+
+# last NAME: what the tests of that name came to, and the first that failed or were skipped
+last() {
+    grep . "$outputs/$1.txt" | tail -n 1
+    grep -m 3 -E '^(FAILED|SKIPPED)' "$outputs/$1.txt" | cut -c 1-200
+}

@@ -123,10 +123,9 @@ def test_upload(ask, server, tmp_path):
 
 
 @needs("nghttp")
+@pytest.mark.parametrize("server", ["nginx", "nginx of HTTP/1.1"], indirect=True, scope="module")
 def test_answer_before_the_end_of_an_upload(weir, server, tmp_path):
-    """(curl 7.88 takes no such answer, be it nginx's own.)"""
-    if isinstance(server, Nghttpd):
-        pytest.skip("nghttpd --echo-upload answers at the end")
+    """nghttpd --echo-upload answers at the end. (curl 7.88 takes no such answer, be it nginx's own.)"""
     (tmp_path / "up").write_bytes(CONTENT * 4)
     done = subprocess.run(["nghttp", "-v", "-d", str(tmp_path / "up"),
                            f"http://{weir.authority}/missing"], timeout=20, capture_output=True,
